@@ -221,10 +221,13 @@ def _cleared(step: Step) -> Step:
         item=0,
     )
     step = step.but(details=False, review=None, replay=None, standing="", prompt=line)
-    if line is None or step.state.room is None or step.state.room.phase != "racing":
+    if (line is None and ui.question is None) or step.state.room is None or step.state.room.phase != "racing":
         return step
-    # The keys are the table's now, but the player may still be typing.
-    step = step.but(prompt=None, unsaid=clean_chat(line.text), quiet_until_ms=step.now_ms + ending.QUIET_MS)
+    # The keys are the table's now, but the player may still be typing, or about to answer.
+    step = step.but(prompt=None, quiet_until_ms=step.now_ms + ending.QUIET_MS)
+    if line is None:
+        return step.note("The race has begun, and your question was closed.")
+    step = step.but(unsaid=clean_chat(line.text))
     return step.note("The race has begun. Your line is kept: t after the race.") if step.ui.unsaid else step
 
 

@@ -337,6 +337,23 @@ async def test_a_line_begun_before_the_start_leaves_the_keys_to_the_table_and_is
         assert run.link.taken() == [Say(text="x")]
 
 
+async def test_an_answer_to_a_question_that_the_start_has_closed_is_no_move() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+        await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
+        await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
+        await run.give("L")
+        assert run.screen.shows("Leave")
+        await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
+        assert run.screen.shows("The race has begun, and your question was closed.")
+        run.link.taken()
+        await run.give(" ", "s", "G")
+        assert run.link.taken() == []
+        await run.later(QUIET_MS / 1000)
+        await run.give("s")
+        assert [type(message) for message in run.link.taken()] == [Move]
+
+
 @pytest.mark.parametrize("watches", [False, True])
 @pytest.mark.parametrize(
     ("code", "why"),
