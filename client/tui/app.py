@@ -253,7 +253,7 @@ class App:
         else:
             colours = TEXT_COLOURS if wanted.kind == "txt" else COLOURS
             scene = replace(scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=colours), still=True)
-            rows = titled(rows_of(view(scene, size), size), record, size)
+            rows = titled(rows_of(view(scene, size), size), record, size, settings)
             document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
         self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.ending, document)))
 

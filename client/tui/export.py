@@ -91,12 +91,15 @@ def _screen(replay: ReplayState, at_ms: int, size: Size, settings: UiSettings, c
     scene = scene_of(Model(), ui, min(at_ms, replay.line.end_ms), colours=colours)
     # Leave out the pace: a still picture neither plays nor pauses.
     rows = (*replay_head(scene, replay, size[0], paced=False).lines, *replaying.SCREEN.view(scene, size).lines[1:])
-    return titled([fit_line(printable(row), size[0]) for row in rows], replay.line.record, size)
+    return titled([fit_line(printable(row), size[0]) for row in rows], replay.line.record, size, settings)
 
 
-def titled(rows: Sequence[Line], record: Record, size: Size) -> list[Line]:
-    """The rows of a screen; instead of the keys, the last one gives the command that shows the race."""
-    return [*rows[: size[1] - 1], fit_line(printable([("foot", f" carpet replay {record.id}".rstrip())]), size[0], "foot")]
+def titled(rows: Sequence[Line], record: Record, size: Size, settings: UiSettings) -> list[Line]:
+    """The rows of a screen; instead of the keys, the last one says where the race can be seen: its page if others can reach the server,
+    or else the command that shows it here."""
+    page = "" if settings.is_near or not record.id else settings.page
+    told = f"{page.removesuffix('play/')}race/{record.id}" if page else f"carpet replay {record.id}"
+    return [*rows[: size[1] - 1], fit_line(printable([("foot", f" {told}".rstrip())]), size[0], "foot")]
 
 
 def text_of(rows: Sequence[Line]) -> str:

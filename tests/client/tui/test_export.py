@@ -38,6 +38,18 @@ def test_a_moment_as_text_is_the_replay_screen_without_its_keys() -> None:
     assert "quit" not in text
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (UiSettings(page="http://carpet.example:7777/play/", server="carpet.example"), "http://carpet.example:7777/race/{}"),
+        (UiSettings(page="http://127.0.0.1:7777/play/", server="127.0.0.1", is_near=True), "carpet replay {}"),
+    ],
+)
+def test_a_text_names_the_page_of_its_race_if_others_can_reach_it(settings: UiSettings, told: str) -> None:
+    rows = text_of(screen_at(LINE, LINE.frames[9].at_ms, SIZE, settings, colours=TEXT_COLOURS)).splitlines()
+    assert rows[-1].strip() == told.format(LINE.record.id)
+
+
 def test_every_moment_past_the_end_is_the_end() -> None:
     assert screen_at(LINE, LINE.end_ms, SIZE, UiSettings()) == screen_at(LINE, LINE.end_ms + 99_000, SIZE, UiSettings())
 
