@@ -198,7 +198,13 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 max_rooms=settings.max_rooms,
             )
             administration = Administration(
-                rooms=rooms, players=players, tournaments=tournaments, dispatch=dispatch, bans=bans, journal=journal
+                rooms=rooms,
+                players=players,
+                matchmaker=matchmaker,
+                tournaments=tournaments,
+                dispatch=dispatch,
+                bans=bans,
+                journal=journal,
             )
             port, listeners = await open_listeners(settings.host, settings.port, admission)
             async with serving(

@@ -16,6 +16,7 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.text import clean_chat, counted
 from server.admin.messages import ANSWER_S, ROWS_AT_ONCE, Answer, Question
 from server.lobby.bans import Bans
+from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
 from server.net.connection_limits import THIS_MACHINE, place_of
 from server.net.dispatch import Dispatch
@@ -56,6 +57,7 @@ class Administration:
         *,
         rooms: Rooms,
         players: Players,
+        matchmaker: Matchmaker,
         tournaments: TournamentService,
         dispatch: Dispatch,
         bans: Bans,
@@ -63,6 +65,7 @@ class Administration:
     ) -> None:
         self._rooms = rooms
         self._players = players
+        self._matchmaker = matchmaker
         self._tournaments = tournaments
         self._dispatch = dispatch
         self._bans = bans
@@ -196,6 +199,7 @@ class Administration:
         del target
         before, self._rooms.draining = self._rooms.draining, why
         if why != before and self._dispatch.forwarding.relief is None:
+            self._matchmaker.give_up(Refusal(ErrorCode.SERVER_STOPPING, why))
             await self.say(f"No new races or tournaments begin here any more{f': {why}' if why else ''}. What runs goes on to its end.")
         return "nothing new begins here"
 

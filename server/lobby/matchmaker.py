@@ -95,6 +95,13 @@ class Matchmaker:
             seeker.member.post(Outgoing(WaitingOver(reason=reason, ref=ref)))
         self._look_again()
 
+    def give_up(self, refusal: Refusal) -> None:
+        """Nobody will be paired here any more: tell all who wait."""
+        for player in list(self._seekers):
+            self._queue.leave(player)
+            _give_up(self._forget(player), refusal)
+        self._look_again()
+
     def seeks(self, player: str) -> bool:
         """Whether this player waits."""
         return player in self._seekers

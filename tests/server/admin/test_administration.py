@@ -17,7 +17,7 @@ from protocol.client_messages import Hello, LeaveRace, OpenRace, QuickMatch, Rem
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Result
 from protocol.run_messages import ListChallenges
-from protocol.server_messages import Error, Left, Welcome, YouAre
+from protocol.server_messages import Error, Left, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.tournament_messages import (
     CreateTournament,
     Decided,
@@ -62,6 +62,7 @@ def host_of(house: House) -> Administration:
     return Administration(
         rooms=house.rooms,
         players=house.players,
+        matchmaker=house.matchmaker,
         tournaments=house.tournaments,
         dispatch=house.dispatch,
         bans=house.bans,
@@ -340,6 +341,18 @@ async def test_nothing_new_begins_at_a_drained_server_and_what_runs_goes_on_to_i
         assert error.message.endswith("(Races and tournaments can begin here again.)")
         await eve.open()
         assert await wrong(host, undrain) == "races and tournaments can begin here"
+
+
+async def test_who_looks_for_an_opponent_is_told_when_a_server_is_drained(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await ann.ask(QuickMatch(rules="carpet", ref=4), WaitingMatch)
+        await bob.ask(QuickMatch(rules="colorado", ref=5), WaitingMatch)
+        assert await done(host, Question(noun="rooms", verb="drain", reason="we update")) == "nothing new begins here; reason: we update"
+        for client, ref in ((ann, 4), (bob, 5)):
+            error = await client.error()
+            assert (error.code, error.ref) == (ErrorCode.SERVER_STOPPING, ref)
+            assert (await client.hear_of(WaitingOver)).reason == "failed"
+        assert len(house.matchmaker) == 0
 
 
 async def test_a_tournament_is_under_way_from_its_check_in_to_its_end(autojump_clock: MockClock) -> None:
