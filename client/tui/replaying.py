@@ -225,7 +225,11 @@ def _play_on(step: Step, replay: ReplayState) -> Step:
 
 
 def _times(scene: Scene) -> Hashable:
-    return clock_text(scene.ui.replay.at(scene.now_ms).t_ms) if scene.ui.replay is not None else None
+    if scene.ui.replay is None:
+        return None
+    # A move, or the end, may come within the tenth of a second that is shown already.
+    now = scene.ui.replay.at(scene.now_ms)
+    return clock_text(now.t_ms), now.made, now.running_since is None
 
 
 SCREEN = Screen("replay", "In a replay", KEYS, lambda state, ui: ui.replay is not None, _update, _view, times=_times, refused=_refused)

@@ -13,11 +13,13 @@ from msgspec.structs import replace
 
 from client.replay.own_server import NoReplay
 from client.replay.timeline import TimeLine
+from client.state.store import Model
 from client.text.formatting import clock_text
 from client.tui import replaying
 from client.tui.app import run_replay
 from client.tui.keymap import Command
-from client.tui.replay_state import jumped_to_tenth, replay_state_of
+from client.tui.replay_state import jumped, jumped_to_tenth, replay_after, replay_state_of
+from client.tui.scene import scene_of
 from client.tui.start import AppOutcome, StartTournaments, UiSettings
 from client.tui.ui_state import Ui
 from protocol.record import Record, SeriesRecord
@@ -102,6 +104,14 @@ async def test_it_plays_at_its_speed_and_pauses() -> None:
         await look.give(" ")
         await look.later(4)
         assert "playing ×1/4   0:21.0" in head(look)
+
+
+def test_the_last_move_and_the_end_are_drawn_even_within_the_tenth_of_a_second_that_is_shown() -> None:
+    last = LINE.frames[-1].at_ms // 100 * 100
+    line = replace(LINE, frames=(*LINE.frames[:-1], replace(LINE.frames[-1], at_ms=last + 50)), end_ms=last + 90)
+    replay = replay_after(jumped(replay_state_of(line), last + 10, 0), Command.PAUSE, 0)
+    ui = Ui(replay=replay, only_replay=True)
+    assert len({replaying.SCREEN.times(scene_of(Model(), ui, now_ms)) for now_ms in (20, 60, 90)}) == 3
 
 
 async def test_it_stops_at_the_end_and_begins_again() -> None:
