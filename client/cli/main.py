@@ -16,6 +16,8 @@ from typing import Final, NoReturn
 import protocol
 
 INTERRUPTED: Final = 130
+COMPLETING: Final = "_CARPET_COMPLETE"
+"""The variable by which a shell asks how a line goes on."""
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 ABOUT: Final = "Race at the patience game Carpet: two people, the same shuffle, two terminals."
@@ -97,6 +99,9 @@ def _tell(text: str) -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `carpet`."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if COMPLETING in os.environ:
+        # The line so far comes by other variables.
+        sys.exit(importlib.import_module("client.cli.commands").run(given))
     match given:
         case ["--version" | "-V"]:
             _tell(f"carpet {protocol.__version__}")

@@ -56,6 +56,20 @@ def test_without_a_command_it_shows_what_there_is(capsys: pytest.CaptureFixture[
     assert all(f"\n  {command} " in ran.out for command in COMMANDS)
 
 
+@pytest.mark.parametrize(
+    ("line", "at", "goes_on"),
+    [("carpet pl", 1, ["play", "play-on"]), ("carpet tournament st", 2, ["start", "standings"]), ("carpet play --rul", 2, ["--rules"])],
+)
+def test_a_shell_is_told_how_a_line_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str, at: int, goes_on: list[str]
+) -> None:
+    monkeypatch.setenv("_CARPET_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(at))
+    ran = run(capsys)
+    assert (ran.status, ran.out.split(), ran.err) == (0, goes_on, "")
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--version").out == f"carpet {protocol.__version__}\n"
 
