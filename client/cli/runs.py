@@ -31,14 +31,16 @@ from client.cli.shared import (
     with_looks,
 )
 from client.connection.address import Address
+from client.connection.errors import RequestRefused
 from client.connection.events import Identity
 from client.connection.http import fetch_challenges, fetch_dailies, fetch_runs
-from client.connection.request import ask
+from client.connection.request import NotAnswered, ask
 from client.local.sitting import visit
 from client.storage.commitments import CommitmentStore, DayCheck, check_day
 from client.storage.identity import IdentityStore, home_folder
 from client.text.runs import board_lines, board_title, challenge_lines, moment_text
 from client.tui.start import UiSettings
+from protocol.errors import ErrorCode
 from protocol.run_messages import (
     Challenge,
     ChallengeInfo,
@@ -299,6 +301,15 @@ def _opened(address: Address, wanted: OpenChallenge, name: str | None) -> Challe
         told.append(identity)
         store.keep(address.url, identity, asked=asked_for, last=is_in)
 
+    try:
+        if mine.token is not None:
+            # Beside the screen that they may have open there, which another hello would end.
+            return run(lambda: ask(address.url, wanted, Challenge, identity=mine, watches=True)).challenge
+    except NotAnswered as error:
+        refused = error.__cause__
+        if not (isinstance(refused, RequestRefused) and refused.error.code == ErrorCode.WATCHES_ONLY):
+            raise
+        # The server knows them no more, or is older.
     opened = run(lambda: ask(address.url, wanted, Challenge, identity=mine, keep=keep)).challenge
     # A server that does not keep to the specification may not have said who this is.
     if told:

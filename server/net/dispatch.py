@@ -330,7 +330,7 @@ class Dispatch:
         if token is None:
             if visit.player is None and visit.watches_as is None:
                 raise Refusal(ErrorCode.HELLO_FIRST)
-            if visit.player is None and isinstance(message, OpenChallenge):
+            if visit.player is None and visit.watches_as in (None, NOBODY) and isinstance(message, OpenChallenge):
                 raise Refusal(ErrorCode.WATCHES_ONLY)
         visit.connection.hold()
         visit.connection.start_soon(self._answer_run_question, visit, token, message)

@@ -9,6 +9,7 @@ import trio
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, OpenRace, Rename, Say, WhoAmI
 from protocol.errors import ErrorCode
 from protocol.room_events import Result, Room, Seated
+from protocol.run_messages import Challenge, Challenges, ListChallenges, OpenChallenge
 from protocol.server_messages import Left, Lobby, Welcome, YouAre
 from protocol.views import RaceOptions
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, WatchRace
@@ -85,6 +86,17 @@ async def test_a_seat_that_is_taken_by_the_one_connection_ends_the_watching_by_t
         await ann.say(JoinRace(code=code))
         assert (await second.hear_of(Unwatched)).reason == "seated"
         await bob.hear_of(Seated)
+
+
+async def test_a_challenge_is_opened_beside_the_connection_of_its_player_and_by_no_guest(house: House) -> None:
+    async with house.guest("Ann") as ann, house.client() as second, house.client() as guest:
+        await come_to_watch(second, token_of(ann))
+        opened = (await second.ask(OpenChallenge(nonce="ab" * 16), Challenge)).challenge
+        assert opened.owner == "Ann"
+        assert [each.id for each in (await ann.ask(ListChallenges(), Challenges)).challenges] == [opened.id]
+        await guest.say(Hello(name="", watch=True))
+        await guest.hear_of(Welcome)
+        assert (await guest.error_for(OpenChallenge(nonce="ab" * 16))).code == ErrorCode.WATCHES_ONLY
 
 
 async def test_whoever_watches_by_their_token_may_go_on_to_race_by_the_same_connection(house: House) -> None:
