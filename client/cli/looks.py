@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -67,9 +67,14 @@ def menu_start() -> StartMenu:
     return StartMenu(offered, is_new=not known and is_new(home_folder()))
 
 
-def settings_with(palette: Palette | None = None) -> UiSettings:
-    """What the player chose last, with this theme if one is named. Raises BadTheme."""
-    usual = usual_file().read()
+def settings_with(palette: Palette | None = None, *, complain: Callable[[str], None] = lambda _: None) -> UiSettings:
+    """What the player chose last, with this theme if one is named. complain: is told, in a sentence, if that cannot be read, so that all is
+    as it is at first. Raises BadTheme."""
+    try:
+        usual = usual_file().read()
+    except BadTheme as error:
+        usual = Usual()
+        complain(str(error))
     used = palette or palette_used()
     by_key = palette is None and any(usual.palette == each.name for each in PALETTES)
     return UiSettings(

@@ -273,7 +273,7 @@ def settings_of(
 
     named = "four" if four_colour else "safe" if colour_blind else theme
     palette = None if named is None else palette_from(Path(named))
-    usual = _theme(lambda: looks.settings_with(palette))
+    usual = _theme(lambda: looks.settings_with(palette, complain=lambda why: complain(f"carpet: {why}")))
     return replace(
         usual,
         ascii=usual.ascii or ascii_only,
