@@ -322,7 +322,7 @@ def _kept(source: str | None, otherwise: str = "carpet export saves it from the 
     if path.exists():
         return str(path)
     if source is None:
-        raise NoRecord("No race of yours has been kept here yet: name the file of a record, or the id of a race.")
+        raise NoRecord("No race of yours has been kept here yet. For another one, name its id or the file of its record.")
     raise NoRecord(f"Race {source} is not kept here: {otherwise}.")
 
 
@@ -337,7 +337,8 @@ def _read(source: str) -> Record:
         return from_json(document)
     except BadRecord as error:
         why = clean_chat(str(error)).removeprefix("not a record of a race: ")
-        raise NoRecord(f"{source} does not hold the record of a race: {why}.") from error
+        which = source if source != "-" else "Standard input"
+        raise NoRecord(f"{which} does not hold the record of a race: {why if document else 'it is empty'}.") from error
 
 
 def _ask_server(arguments: list[str]) -> int:

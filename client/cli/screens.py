@@ -26,6 +26,7 @@ from client.cli.shared import (
     keep_looks,
     keep_own_name,
     need_terminal,
+    print_sentence,
     race_options,
     run,
     series_fields,
@@ -96,7 +97,10 @@ def play(
     opening.show(StartRace(options), settings)
     from client.local import sitting
 
-    finish(run(lambda: sitting.play(options, name=name, settings=settings)))
+    outcome = run(lambda: sitting.play(options, name=name, settings=settings))
+    if outcome.code is not None and outcome.reason == "signal":
+        print_sentence("Your game is kept: carpet play goes on with it.")
+    finish(outcome)
 
 
 @app.command(epilog=examples("carpet host carpet.example --rules carpet-redeal --seats 3 --private"))

@@ -220,7 +220,7 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
     if outcome.kept is not None:
         # It is the last one kept, which carpet verify takes by default.
         which = "your race" if held is None else "the race before"
-        print_sentence(f"The record of {which} is {outcome.kept}; to check it: carpet verify")
+        print_sentence(f"The record of {which} is {outcome.kept}; to watch it: carpet replay; to check it: carpet verify")
     if outcome.not_kept is not None:
         complain(f"carpet: the record of your race could not be kept: {outcome.not_kept}")
     if outcome.command:

@@ -115,6 +115,8 @@ async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) 
     """Race the house bot that these options name, or the clock if they name none, on a server of one's own; or go on with the game there
     in which this terminal, or another one, has died.
 
+    The outcome has a code if that game can be gone on with.
+
     Raises BestsError if one's best times against the clock could not be kept, IdentityError if who plays cannot be read.
     """
     if not options.bots:
@@ -127,7 +129,7 @@ async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) 
         # It is kept for a player who did not leave it: they were interrupted.
         if game is not None and (outcome.reason == "quit" or outcome.code is None):
             game.forget()
-        return outcome
+        return outcome if game is not None and outcome.reason != "quit" else replace(outcome, code=None)
 
 
 def _nobody_kept(name: str | None) -> Identity:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from client.connection.errors import Failure
 from protocol.server_messages import Welcome
 from protocol.text import clean_name
@@ -29,16 +31,23 @@ def check_rules(rules_id: str, infos: tuple[RulesInfo, ...]) -> RulesInfo:
     """The server's description of a rule set. Raises UnknownRules."""
     info = rules_of(infos, rules_id)
     if info is None:
-        known = ", ".join(clean_name(each.id) for each in infos) or "none at all"
-        raise UnknownRules(f"There is no rule set {clean_name(rules_id)!r}; the rule sets are: {known}.")
+        raise UnknownRules(_none("rule set", rules_id, [each.id for each in infos]))
     return info
 
 
 def check_bot(name: str, bots: tuple[BotInfo, ...]) -> None:
     """Raises UnknownBot."""
     if name not in [bot.name for bot in bots]:
-        known = ", ".join(clean_name(bot.name) for bot in bots) or "none at all"
-        raise UnknownBot(f"There is no bot named {clean_name(name)!r}; the bots are: {known}.")
+        raise UnknownBot(_none("bot", name, [bot.name for bot in bots]))
+
+
+def _none(what: str, name: str, known: list[str]) -> str:
+    """That there is none of that name, with the nearest one and with all there are."""
+    near = {each.casefold(): each for each in known}
+    nearest = [clean_name(near[each]) for each in get_close_matches(name.casefold(), near, n=1)]
+    asked = f"There is no {what} {'named ' if what == 'bot' else ''}{clean_name(name)!r}"
+    said = f": do you mean {nearest[0]}? The" if nearest else "; the"
+    return f"{asked}{said} {what}s are: {', '.join(map(clean_name, known)) or 'none at all'}."
 
 
 def is_solvable(rules_id: str, infos: tuple[RulesInfo, ...]) -> bool:

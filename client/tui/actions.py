@@ -16,7 +16,7 @@ from client.tui.keymap import Command
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
 
-PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournament", "entry", "reason"]
+PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournament", "entry", "reason", "name"]
 
 
 # ---- actions: what the player does on the current screen

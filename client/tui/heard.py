@@ -115,6 +115,9 @@ def _begin(step: Step) -> Step:
 def _entered(step: Step) -> Step:
     step = leave_lobby(step)
     room = step.state.room
+    if room is not None and room.options.rules != lessons.OPTIONS.rules:
+        # What is taught is true of one rule set; a game that is gone on with may have another.
+        step = step.but(learned=None)
     if room is None or room.shared is None or room.shared.kind != "daily":
         # From elsewhere the way back leads home.
         step = step.but(daily=False)

@@ -40,7 +40,7 @@ from client.tui.step import Step
 from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Ui
-from protocol.client_messages import JoinRace, QuickMatch
+from protocol.client_messages import JoinRace, QuickMatch, Rename
 from protocol.server_messages import Welcome
 from protocol.text import clean_chat, clean_name, is_room_code, read_code
 from protocol.views import RunningRaceInfo
@@ -56,6 +56,7 @@ KEYS: Keys = (
     Binding(Command.MATCH, ("m",), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
     Binding(Command.DAILY, ("d",), "daily", "The deal of the day: its board, and your one try.", shown=False),
     Binding(Command.TOURNAMENTS, ("t",), "tournaments", "Go to the tournaments.", shown=False),
+    Binding(Command.RENAME, ("n",), "name", "Change your name here."),
     Binding(Command.BACK, ("esc",), "stop", "Stop looking for an opponent.", shown=False),
 )
 
@@ -277,6 +278,8 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return _mark(step, "race", "No open races.")
         case Typed("code", text) if text.strip():
             return _join(step, text)
+        case Typed("name", text) if text.strip():
+            return _renamed(step, text)
         case Do(command):
             return _do(step, command)
         case _:
@@ -289,8 +292,16 @@ def _join(step: Step, typed: str) -> Step:
     return step.send(JoinRace(code=code)) if code is not None else step.note("That is not the code of a race, which is six letters.")
 
 
+def _renamed(step: Step, typed: str) -> Step:
+    """Ask for another name; what it is then is told by a notice."""
+    name = clean_name(typed)
+    return step.send(Rename(name=name)) if name else step.note("Nothing printable is left of that name.")
+
+
 def _do(step: Step, command: Command) -> Step:
     match command:
+        case Command.RENAME:
+            return step.prompt("name")
         case Command.MATCH:
             return step.send(QuickMatch(cancel=step.state.search is not None))
         case Command.DAILY:

@@ -73,6 +73,7 @@ class Command(StrEnum):
     RUNNING = "running"
     MATCH = "match"
     DAILY = "daily"
+    RENAME = "rename"
     TOURNAMENTS = "tournaments"
     ENTER = "enter"
     CHECK_IN = "check-in"

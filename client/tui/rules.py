@@ -41,7 +41,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     infos = scene.model.rules
     inner = min(width - 1, 110)
     margin = (width - inner) // 2
-    words = "Rules of the race" if page.bot is None else f"Race {clean_name(page.bot)} at"
+    words = "Rules of the race" if page.bot is None else f"Race {clean_name(page.bot)}: by which rules?"
     title = block([[("title", f" {words}"), ("faint", "   enter or a second click chooses")], []])
     rows = max(height - 5, 1)
     marked = scene.ui.item

@@ -40,6 +40,7 @@ PROMPT_LABELS = {
     "tournament": "Tournament id",
     "entry": "Entry code",
     "reason": "Reason for the log (optional)",
+    "name": "Your new name here",
 }
 
 

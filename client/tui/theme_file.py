@@ -66,14 +66,14 @@ def _read(key: str, value: Any, base: Palette) -> Any:
     if key not in SEVERAL:
         return _colour(key, value, getattr(base, key))
     if not isinstance(value, list) or len(value) != SEVERAL[key]:
-        raise BadTheme(f"{key} is a list of {SEVERAL[key]} colours")
+        raise BadTheme(f"{key} must be a list of {SEVERAL[key]} colours")
     return tuple(_colour(key, each, was) for each, was in zip(value, getattr(base, key), strict=True))
 
 
 def _colour(key: str, value: Any, was: Colour) -> Colour:
     """The exact colour, with fallbacks for other terminals: the nearest of the 256, and of the 16 the one that the base has."""
     if not isinstance(value, str) or not _EXACT.fullmatch(value):
-        raise BadTheme(f"{key} is a colour like {was.exact}")
+        raise BadTheme(f"{key} must be a colour like {was.exact}")
     exact = value.lower()
     cube = "".join(f"{round(int(exact[at : at + 2], 16) / 17):x}" for at in (1, 3, 5))
     return Colour(was.basic, f"#{cube}", exact)

@@ -188,7 +188,7 @@ def test_without_a_file_the_last_race_is_checked_and_by_its_id_any_that_is_kept(
     monkeypatch.setattr("client.cli.replay.subprocess.run", answered)
     for command in ("verify", "review"):
         none = run(capsys, command).sentence
-        assert none == "carpet: No race of yours has been kept here yet: name the file of a record, or the id of a race."
+        assert none == "carpet: No race of yours has been kept here yet. For another one, name its id or the file of its record."
         unknown = run(capsys, command, RACE).sentence
         assert unknown == f"carpet: Race {RACE} is not kept here: carpet export saves it from the server that has it."
     keep_record(home, RECORD)

@@ -18,7 +18,7 @@ from tests.client import scenes
 ADDRESS = parse_address("carpet.example")
 JOIN = f"to return to it: carpet join {ADDRESS.url} ABCDEF"
 KEPT = Path("/kept/race.json")
-CHECK = f"{KEPT}; to check it: carpet verify"
+CHECK = f"{KEPT}; to watch it: carpet replay; to check it: carpet verify"
 
 
 @pytest.mark.parametrize(

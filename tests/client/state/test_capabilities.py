@@ -25,6 +25,10 @@ def test_an_unknown_one_is_told_with_those_there_are() -> None:
     with pytest.raises(UnknownBot, match=r"There is no bot named 'Hal'; the bots are: Dawdle, Steady, Magpie."):
         check_bot("Hal", scenes.BOTS)
     check_bot("Steady", scenes.BOTS)
+    with pytest.raises(UnknownRules, match=r"There is no rule set 'Carpet-Wist': do you mean carpet-whist\? The rule sets are: carpet, "):
+        check_rules("Carpet-Wist", scenes.RULES)
+    with pytest.raises(UnknownBot, match=r"There is no bot named 'steady': do you mean Steady\? The bots are: "):
+        check_bot("steady", scenes.BOTS)
 
 
 def test_deals_that_can_be_won_are_had_under_solvable_rules_alone() -> None:

@@ -17,11 +17,12 @@ from protocol.client_messages import (
     JoinRace,
     OpenRace,
     QuickMatch,
+    Rename,
 )
 from protocol.errors import ErrorCode
 from protocol.forms import RACE_FORM
 from protocol.run_messages import ListRuns, RunDaily
-from protocol.server_messages import Left, LobbyChanges, WaitingMatch, WaitingOver
+from protocol.server_messages import Left, LobbyChanges, WaitingMatch, WaitingOver, YouAre
 from protocol.views import OpenRaceInfo, RaceOptions, SeriesOptions
 from protocol.watch_messages import WatchRace
 from tests.client import runs, scenes
@@ -284,7 +285,7 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         run.link.taken()
         await run.click("Magpie")
-        assert run.screen.shows("Race Magpie at")
+        assert run.screen.shows("Race Magpie: by which rules?")
         await run.click("Colorado")
         assert run.screen.shows("From: How to Play, Colorado")
         assert run.link.taken() == []
@@ -295,6 +296,19 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         assert run.link.taken() == [OpenRace(options=options)]
         await run.give("o")
         assert run.screen.shows("Rules        Colorado")
+
+
+async def test_a_name_is_changed_by_a_key_and_the_answer_is_told() -> None:
+    async with running(size=(80, 24)) as run:
+        await run.say(UP, scenes.welcome())
+        run.link.taken()
+        await run.give("n", *"Berta ", "enter")
+        assert run.link.taken() == [Rename(name="Berta")]
+        await run.say(YouAre(player="p1", name="Berta 2", ref=1))
+        assert run.screen.shows("You are now called Berta 2.")
+        assert run.screen.shows("You are Berta 2, rated 1138.")
+        await run.give("n", " ", "enter")
+        assert run.link.taken() == []
 
 
 async def test_the_board_of_the_day_is_shown_for_each_rule_set_and_leads_to_ones_run() -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from client.state.store import Model
 from client.storage.saved_records import TAUGHT, is_new, keep_record
 from client.tui import lessons
-from client.tui.actions import GoOn, Key, Quit, Send
+from client.tui.actions import GoOn, Heard, Key, Quit, Send
 from client.tui.chips import dealt
 from client.tui.scene import scene_of
 from client.tui.ui_state import Ui
@@ -23,7 +23,7 @@ from protocol.views import RaceOptions
 from server.race.view import see
 from server.rules.catalogue import rule_set
 from server.rules.position import Position
-from tests.client import replays, tables
+from tests.client import replays, scenes, tables
 
 NEW = Ui(learned=frozenset())
 
@@ -132,6 +132,14 @@ def test_whoever_races_alone_is_told_that_nobody_would_hear_them() -> None:
     assert table.ui.question is None
     assert table.ui.prompt is None
     assert table.ui.note == "Nobody would hear it: this race is yours alone."
+
+
+@pytest.mark.parametrize(("rules", "teaches"), [("carpet", True), ("twenty", False)])
+def test_a_game_that_is_gone_on_with_under_other_rules_is_not_taught(rules: str, teaches: bool) -> None:
+    room = scenes.room(options=RaceOptions(rules=rules))
+    model = scenes.reduced(scenes.at_home(), room)
+    ui, _ = update(model, NEW, Heard(room, scenes.at_home()), 0)
+    assert (ui.learned is not None) is teaches
 
 
 def test_a_player_who_has_neither_raced_nor_learned_is_new(tmp_path: Path) -> None:

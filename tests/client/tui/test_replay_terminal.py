@@ -100,7 +100,7 @@ def test_what_is_no_true_record_is_said_before_any_screen(tmp_path: Path, text: 
 def test_a_file_that_is_not_there_and_no_last_race_are_said(tmp_path: Path) -> None:
     assert carpet_on_terminal(tmp_path, "replay", "/no/such").sentence == "carpet: /no/such cannot be read: No such file or directory."
     kept = carpet_on_terminal(tmp_path, "replay").sentence
-    assert kept == "carpet: No race of yours has been kept here yet: name the file of a record, or the id of a race."
+    assert kept == "carpet: No race of yours has been kept here yet. For another one, name its id or the file of its record."
 
 
 def test_a_race_that_was_kept_is_replayed_by_its_id_and_another_is_asked_for_at_a_server(tmp_path: Path, file: Path) -> None:
