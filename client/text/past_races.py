@@ -12,7 +12,8 @@ from datetime import UTC, tzinfo
 from msgspec import Struct
 
 from client.text.formatting import date_text
-from client.text.tables import cells, table_lines
+from client.text.tables import table_lines
+from client.text.width import text_width
 from protocol.pages import HistoryRace, HistorySeat
 from protocol.record import Record
 from protocol.seat_ends import word_among
@@ -78,7 +79,7 @@ def table(races: Iterable[PastRace], *, width: int = NARROWEST, zone: tzinfo | N
     """The lines of a table, headings first, `width` cells wide if at all possible. zone: None for the machine's own."""
     listed = list(races)
     rows = [_row(past, zone) for past in listed]
-    columns = [max(map(cells, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    columns = [max(map(text_width, column)) for column in zip(HEADINGS, *rows, strict=True)]
     others = sum(columns) - columns[AGAINST] + len(columns) - 1
     against = min(columns[AGAINST], max(width, NARROWEST) - others)
     first, *rest = table_lines(HEADINGS, rows, widths={AGAINST: max(against, min(columns[AGAINST], FLEXIBLE))}, gap=1)

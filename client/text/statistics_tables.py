@@ -13,7 +13,8 @@ from client.text.chart import chart, shown
 from client.text.formatting import date_text
 from client.text.past_races import NARROWEST, time_text
 from client.text.statistics import Opponent, Point, Statistics, Tally
-from client.text.tables import cells, table_lines
+from client.text.tables import table_lines
+from client.text.width import text_width
 from protocol.cards import RANKS
 from protocol.text import counted
 
@@ -97,7 +98,7 @@ def _met(opponents: Sequence[Opponent], width: int) -> list[str]:
 def _table(title: str, columns: Sequence[tuple[str, int]], rows: Sequence[tuple[str, Sequence[str]]], width: int) -> list[str]:
     """Lines with a label on the left and numbers on the right; a label is cut to the space that they leave."""
     taken = sum(wide + 1 for _, wide in columns)
-    label_width = max(min(max(cells(label) for label, _ in rows), _LABEL, width - taken), len(title))
+    label_width = max(min(max(text_width(label) for label, _ in rows), _LABEL, width - taken), len(title))
     widths = {0: label_width} | {at: wide for at, (_, wide) in enumerate(columns, 1)}
     headings = (title, *(heading for heading, _ in columns))
     return table_lines(headings, [(label, *texts) for label, texts in rows], right=range(1, len(headings)), widths=widths, gap=1)

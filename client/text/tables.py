@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
+from client.text.width import clip, fit, text_width
+
 BAR = 40
 """Cells of the longest bar."""
 
 
-def cells(text: str) -> int:
-    """How many terminal cells a text takes."""
-    # Imported late: the first screen does not need it.
-    from wcwidth import wcswidth
-
-    return max(wcswidth(text), 0)
-
-
 def fitted(text: str, width: int) -> str:
-    """`text` in exactly `width` cells, cut or filled with spaces."""
-    if cells(text) > width:
-        while cells(text) > width - 1:
-            text = text[:-1]
-        text += "…"
-    return text + " " * (width - cells(text))
+    """`text` in exactly `width` cells: filled with spaces, or cut, which an ellipsis shows."""
+    return fit(text if text_width(text) <= width else clip(text, width - 1) + "…", width)
 
 
 def table_lines(
@@ -38,12 +28,12 @@ def table_lines(
     widths: of the columns that cut longer text; all others are as wide as their content. Give a width to text of any length, such as a
     name, or put it into the last column.
     """
-    wide = [max(map(cells, column)) for column in zip(headings, *rows, strict=True)]
+    wide = [max(map(text_width, column)) for column in zip(headings, *rows, strict=True)]
     for column, width in (widths or {}).items():
         wide[column] = width
 
     def cell(column: int, text: str) -> str:
-        return fitted(" " * (wide[column] - cells(text)) + text if column in right else text, wide[column])
+        return fitted(" " * (wide[column] - text_width(text)) + text if column in right else text, wide[column])
 
     return [(" " * gap).join(cell(column, text) for column, text in enumerate(row)).rstrip() for row in (headings, *rows)]
 
@@ -52,5 +42,5 @@ def bars(rows: Sequence[tuple[str, int]], *, ascii_only: bool) -> list[str]:
     """A bar for each count, the largest `BAR` cells long. Any count above zero shows."""
     most = max((count for _, count in rows), default=0) or 1
     sign = "#" if ascii_only else "█"
-    widest = max((cells(label) for label, _ in rows), default=0)
+    widest = max((text_width(label) for label, _ in rows), default=0)
     return [f"{label:>{widest}}  {sign * -(-count * BAR // most)} {count:,}" for label, count in rows]

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from client.text.formatting import foundation_counts, on_last_cards
-from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, clip, fit, line_width, spread, text_width
+from client.text.width import clip, fit, text_width
+from client.tui.picture import EMPTY, Bar, Line, Picture, Rect, line_width, spread
 from client.tui.theme import Theme
 from protocol.cards import DECK_SIZE, RANKS
 from protocol.seat_ends import end_word, was_racing

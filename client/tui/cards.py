@@ -12,9 +12,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from msgspec.structs import replace
 
 from client.game.board import top_home
+from client.text.width import fit
 from client.tui.card_picture import PIPS, with_picture
 from client.tui.court import WIDTH, portrait
-from client.tui.picture import LARGE_ROWS, Large, Line, Picture, Rect, block, fit, framed, stacked
+from client.tui.picture import LARGE_ROWS, Large, Line, Picture, Rect, block, framed, stacked
 from client.tui.theme import Theme
 from protocol.cards import CARD_TEXT, FACE_DOWN
 

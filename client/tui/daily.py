@@ -6,9 +6,10 @@ from typing import Final
 
 from client.state.store import Model
 from client.text.runs import board_lines, board_title, moment_text
+from client.text.width import fit
 from client.tui.actions import Do, ScreenAction
 from client.tui.keymap import BACK, Binding, Command, Keys
-from client.tui.picture import Line, Picture, Size, block, fit, foot, screen, shifted, wrap_text
+from client.tui.picture import Line, Picture, Size, block, foot, screen, shifted, wrap_text
 from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step, way

@@ -16,9 +16,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 from client.replay.timeline import TimeLine
 from client.state.store import Model
+from client.text.width import text_width, wcwidth
 from client.tui import replaying
 from client.tui.keymap import Command
-from client.tui.picture import Line, Size, fit_line, printable, text_width, wcwidth
+from client.tui.picture import Line, Size, fit_line, printable
 from client.tui.replay_state import ReplayState, replay_after, replay_state_of
 from client.tui.scene import replay_head, scene_of
 from client.tui.start import StartHome, UiSettings

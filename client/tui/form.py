@@ -11,9 +11,10 @@ from msgspec.structs import replace as changed
 from client.state.capabilities import is_solvable
 from client.state.store import Model
 from client.text.formatting import rated_sentence
+from client.text.width import clip, fit
 from client.tui.actions import Do, Pick, PromptKind, ScreenAction, Typed
 from client.tui.keymap import BACK, CHOOSE, Command, Keys
-from client.tui.picture import UPPER, Line, Picture, Size, block, clip, fit, foot, hit, screen, shifted, stacked, wrap_text
+from client.tui.picture import UPPER, Line, Picture, Size, block, foot, hit, screen, shifted, stacked, wrap_text
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step, way

@@ -13,27 +13,12 @@ from client.connection.events import WATCH_REFERENCE
 from client.state.lobby import elapsed_ms
 from client.state.store import Model
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
+from client.text.width import clip, fit, text_width
 from client.tui import cards, daily, form
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.everywhere import open_help, quit_or_ask
 from client.tui.keymap import CHOOSE, Binding, Command, Keys
-from client.tui.picture import (
-    EMPTY,
-    UPPER,
-    Line,
-    Picture,
-    block,
-    clip,
-    fit,
-    foot,
-    hit,
-    row,
-    screen,
-    shifted,
-    stacked,
-    text_width,
-    wrap_text,
-)
+from client.tui.picture import EMPTY, UPPER, Line, Picture, block, foot, hit, row, screen, shifted, stacked, wrap_text
 from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step

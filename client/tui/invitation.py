@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from client.state.room import RoomModel
 from client.state.store import Model
+from client.text.width import clip, text_width
 from client.tui import cards
 from client.tui.actions import Copy
-from client.tui.picture import EMPTY, Picture, Rect, Slot, block, centred, clip, line_width, row, text_width
+from client.tui.picture import EMPTY, Picture, Rect, Slot, block, centred, line_width, row
 from client.tui.scene import Scene
 from client.tui.step import Step
 from client.tui.theme import Theme

@@ -10,10 +10,11 @@ from typing import Final, NamedTuple
 
 from client.game.moves import goes_home, homeward, source
 from client.state.room import RoomModel
+from client.text.width import clip
 from client.tui.actions import Do, ScreenAction, Send
 from client.tui.chips import chips_of
 from client.tui.keymap import Command
-from client.tui.picture import Line, Picture, block, clip, spread
+from client.tui.picture import Line, Picture, block, spread
 from client.tui.room import still_racing
 from client.tui.scene import Scene, notice_lines
 from client.tui.step import Step

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from client.connection.address import BadAddress, parse_address, place_and_code
+from client.text.width import fit
 from client.tui.actions import Do, Pick, Quit, ScreenAction, Typed
 from client.tui.home import WIDTH, banner
 from client.tui.keymap import CHOOSE, Command, Keys
-from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, screen, shifted, stacked, wrap_text
+from client.tui.picture import UPPER, Line, Picture, Size, block, foot, hit, screen, shifted, stacked, wrap_text
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.start import StartMenu

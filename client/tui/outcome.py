@@ -5,8 +5,9 @@ from __future__ import annotations
 from client.state.progress import Swing, curves, largest_swing
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, series_sentence, won_sentence
+from client.text.width import fit
 from client.tui import cards
-from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, fit, row, wrap_text
+from client.tui.picture import EMPTY, LARGE_ROWS, Line, Picture, block, row, wrap_text
 from client.tui.plot import colour_of
 from client.tui.scene import Scene
 from protocol.record import SeatRecord

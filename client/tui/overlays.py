@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
+from client.text.width import fit
 from client.tui.actions import Do, Pick, PlayOnWanted, Quit, Share
 from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
 from client.tui.picture import (
@@ -15,7 +16,6 @@ from client.tui.picture import (
     Size,
     block,
     clip_line,
-    fit,
     foot,
     framed,
     hit,

@@ -6,11 +6,12 @@ from msgspec.structs import replace
 
 from client.game.board import run_home, top_home
 from client.game.moves import moves_from, top_card
+from client.text.width import fit
 from client.tui import cards
 from client.tui.actions import Press
 from client.tui.cards import EDGES, CardSize
 from client.tui.marks import Marks
-from client.tui.picture import EMPTY, Line, Picture, Rect, Slot, block, fit, hit, row, stacked
+from client.tui.picture import EMPTY, Line, Picture, Rect, Slot, block, hit, row, stacked
 from client.tui.scene import Scene
 from client.tui.theme import Theme
 from protocol.text import counted

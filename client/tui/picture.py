@@ -6,15 +6,14 @@ felt. Owns layout only; what is on a screen is the screens' business, and how a 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from client.text.width import clip, text_width
 from client.tui.actions import Click, Do
 from client.tui.keymap import EVERYWHERE, QUIT, Command, Keys, key_text
 from client.tui.theme import Markup, Theme
@@ -115,24 +114,6 @@ EMPTY = Picture()
 # ---- texts and lines
 
 
-NARROW: Final = frozenset(
-    [*map(chr, (*range(0x20, 0x7F), *range(0x2500, 0x25A0))), *"▲▼↕▸◂●○◆✓✗♠♥♦♣·…←↑→↓½¼¾", "\N{MULTIPLICATION SIGN}", "\N{EN DASH}"]
-)
-"""Signs of one column, and that join with none: nearly all that is drawn."""
-
-
-@lru_cache(maxsize=4096)
-def text_width(text: str) -> int:
-    """How many columns a text takes."""
-    return len(text) if NARROW.issuperset(text) else wcwidth().width(text, control_codes="ignore")
-
-
-@cache
-def wcwidth() -> Any:
-    """The library that knows of all signs, when there is one that is not among ours: the first screen is drawn without it."""
-    return importlib.import_module("wcwidth")
-
-
 def printable(line: Line) -> Line:
     """A line without what is no sign: whatever has slipped through to here reaches no terminal."""
     return [(role, text if text.isprintable() else "".join(filter(str.isprintable, text))) for role, text in line]
@@ -141,30 +122,6 @@ def printable(line: Line) -> Line:
 def line_width(line: Line) -> int:
     """How many columns a line takes."""
     return sum(text_width(text) for _, text in line)
-
-
-@lru_cache(maxsize=4096)
-def clip(text: str, width: int) -> str:
-    """`text` in at most `width` columns; wide characters count two, and one that would stick out is left out."""
-    if width <= 0:
-        return ""
-    if text_width(text) <= width:
-        return text
-    if NARROW.issuperset(text):
-        return text[:width]
-    kept, left = "", width
-    for cluster in wcwidth().iter_graphemes(text):
-        left -= text_width(cluster)
-        if left < 0:
-            break
-        kept += cluster
-    return kept
-
-
-def fit(text: str, width: int) -> str:
-    """`text` in exactly `width` columns, clipped or filled with spaces."""
-    text = clip(text, width)
-    return text + " " * (width - text_width(text))
 
 
 def clip_line(line: Line, width: int) -> Line:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from client.game.board import Board, is_upright
 from client.game.moves import top_card
+from client.text.width import fit
 from client.tui import cards
 from client.tui.actions import Press
 from client.tui.cards import CardSize, Ink
 from client.tui.marks import Marks
-from client.tui.picture import Hit, Line, Picture, Rect, Slot, fit
+from client.tui.picture import Hit, Line, Picture, Rect, Slot
 from client.tui.table import letter_label
 from client.tui.theme import Theme
 from protocol.cards import FACE_DOWN

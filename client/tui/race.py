@@ -16,6 +16,7 @@ from client.game.hints import LONGEST, all_home_key, hint
 from client.game.moves import choices, source, top_card
 from client.game.preview import preview
 from client.state.room import RoomModel, race_clock_ms
+from client.text.width import fit
 from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.cards import CardSize
@@ -24,23 +25,7 @@ from client.tui.cursor import NAMED, moved, type_slot
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.marks import Marks, marks_of
 from client.tui.panel import foundations, peek, reserves, stock_and_waste
-from client.tui.picture import (
-    EMPTY,
-    MIDDLE,
-    Line,
-    Picture,
-    Size,
-    block,
-    cut_line,
-    fit,
-    fit_line,
-    foot,
-    placed,
-    row,
-    screen,
-    shifted,
-    stacked,
-)
+from client.tui.picture import EMPTY, MIDDLE, Line, Picture, Size, block, cut_line, fit_line, foot, placed, row, screen, shifted, stacked
 from client.tui.playing import DOWN, HOME, UP, all_fit, go_on, let_go, place, send_all, turn_autoplay, typed_move
 from client.tui.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.race_progress import bars, below_bars, own_moves, times

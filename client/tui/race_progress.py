@@ -8,9 +8,10 @@ from client.game.moves import goes_home, target
 from client.state.progress import RECENT_MS, curves, gained, lead
 from client.state.room import Played, RoomModel, race_clock_ms
 from client.text.formatting import clock_text, deck_size, on_last_cards
+from client.text.width import clip, fit, text_width
 from client.tui.bars import Stroke, all_bars, seat_name
 from client.tui.cards import card_name
-from client.tui.picture import EMPTY, Line, Picture, block, clip, fit, spread, stacked, text_width
+from client.tui.picture import EMPTY, Line, Picture, block, spread, stacked
 from client.tui.plot import AREA_ROWS, Curve, colour_of, plot, scale, scale_of
 from client.tui.scene import Scene
 from client.tui.theme import Markup, Theme

@@ -13,13 +13,14 @@ from client.game.moves import goes_home, source, taken, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
 from client.text.formatting import clock_text
+from client.text.width import clip
 from client.tui.actions import Do, JumpTo, PlayOnWanted, Quit, ScreenAction
 from client.tui.bars import seat_lines
 from client.tui.everywhere import close_replay
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import Marks, marks_at_rest
 from client.tui.panel import small_cards
-from client.tui.picture import EMPTY, Line, Picture, Size, block, clip, foot, row, screen, spread, stacked
+from client.tui.picture import EMPTY, Line, Picture, Size, block, foot, row, screen, spread, stacked
 from client.tui.plot import AXIS
 from client.tui.race_progress import last_moves
 from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after

@@ -9,11 +9,12 @@ from client.state.tournament import DONE_PHASES, is_out
 from client.text.formatting import deck_size
 from client.text.runs import board_lines, board_title, moment_text
 from client.text.tournaments import outcome_sentence, phase_sentence
+from client.text.width import clip, fit
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share
 from client.tui.everywhere import is_preparing
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
-from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, clip, fit, foot, framed, hit, screen, shifted, stacked, wrap_text
+from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, foot, framed, hit, screen, shifted, stacked, wrap_text
 from client.tui.plot import plot, scale
 from client.tui.race_progress import recorded
 from client.tui.replay_state import opened_at

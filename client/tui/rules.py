@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace as changed
 
+from client.text.width import fit
 from client.tui.actions import Do, Pick, ScreenAction
 from client.tui.form import KEYS, with_rules
 from client.tui.keymap import Command
-from client.tui.picture import UPPER, Line, Picture, Size, block, fit, foot, hit, row, screen, shifted, stacked, window, wrap_text
+from client.tui.picture import UPPER, Line, Picture, Size, block, foot, hit, row, screen, shifted, stacked, window, wrap_text
 from client.tui.room import race_at_once
 from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen

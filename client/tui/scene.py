@@ -12,7 +12,8 @@ from client.state.room import RoomModel, race_clock_ms
 from client.state.store import Model, Notice
 from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
-from client.tui.picture import Line, Picture, block, clip, clip_line, fit, line_width, spread, stacked, text_width, wrap_text
+from client.text.width import clip, fit, text_width
+from client.tui.picture import Line, Picture, block, clip_line, line_width, spread, stacked, wrap_text
 from client.tui.replay_state import ReplayState
 from client.tui.start import StartMenu
 from client.tui.theme import Theme, theme_for

@@ -11,9 +11,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from client.game.board import Board, is_upright
+from client.text.width import fit
 from client.tui.cards import DRAWN, HUGE, LARGE, MEDIUM, NARROW, SMALL, TINY, CardSize, Ink, card_name
 from client.tui.marks import Marks
-from client.tui.picture import Line, Picture, block, fit, shifted, stacked
+from client.tui.picture import Line, Picture, block, shifted, stacked
 from client.tui.quilt import CELLS, quilt, quilt_height, quilt_width
 from client.tui.scene import Scene
 from client.tui.table import grid, grid_height, grid_width

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from client.game.board import Board
 from client.game.moves import top_card
+from client.text.width import fit
 from client.tui import cards
 from client.tui.actions import Press
 from client.tui.cards import EDGES, CardSize
 from client.tui.keymap import CURSOR_LETTERS
 from client.tui.marks import Marks
-from client.tui.picture import Hit, Line, Picture, Rect, Slot, fit
+from client.tui.picture import Hit, Line, Picture, Rect, Slot
 from client.tui.scene import Scene
 
 LABELS = 3

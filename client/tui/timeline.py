@@ -11,8 +11,9 @@ from client.game.moves import goes_home
 from client.replay.timeline import Head, SeatLine
 from client.state.progress import curves
 from client.text.formatting import clock_text
+from client.text.width import clip, fit, text_width
 from client.tui.actions import JumpTo
-from client.tui.picture import Hit, Line, Picture, Rect, block, clip, fit, text_width
+from client.tui.picture import Hit, Line, Picture, Rect, block
 from client.tui.plot import AREA_ROWS, AXIS, plot, scale
 from client.tui.replay_state import ReplayState
 from client.tui.theme import Theme

@@ -22,27 +22,11 @@ from client.text.tournaments import (
     quarters_text,
     result_text,
 )
+from client.text.width import clip, fit
 from client.tui.actions import Pick
 from client.tui.bars import bar
 from client.tui.keymap import Command
-from client.tui.picture import (
-    MIDDLE,
-    Line,
-    Picture,
-    Size,
-    block,
-    clip,
-    fit,
-    foot,
-    hit,
-    line_width,
-    row,
-    screen,
-    spread,
-    stacked,
-    window,
-    wrap_text,
-)
+from client.tui.picture import MIDDLE, Line, Picture, Size, block, foot, hit, line_width, row, screen, spread, stacked, window, wrap_text
 from client.tui.scene import Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.tournament_keys import ALWAYS, KEYS, meaningless, refused, update

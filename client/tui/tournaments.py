@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from client.state.store import Model
 from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, title_text
+from client.text.width import fit
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.everywhere import quit_or_ask
 from client.tui.keymap import OUT, Binding, Command, Keys
-from client.tui.picture import Line, Picture, Size, block, fit, foot, hit, screen, shifted, stacked, window
+from client.tui.picture import Line, Picture, Size, block, foot, hit, screen, shifted, stacked, window
 from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step

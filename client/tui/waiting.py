@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from client.state.capabilities import rules_of
 from client.state.room import RoomModel
 from client.text.formatting import clock_text, deck_size, limit_text, rated_sentence, series_sentence, won_sentence
+from client.text.width import clip, fit
 from client.tui import cards
 from client.tui.actions import Do, ScreenAction
 from client.tui.bars import seat_name
@@ -25,8 +26,6 @@ from client.tui.picture import (
     Slot,
     block,
     centred,
-    clip,
-    fit,
     foot,
     framed,
     hit,

@@ -13,28 +13,13 @@ from client.state.progress import curves
 from client.state.room import RoomModel, race_clock_ms
 from client.state.watching import WatchModel
 from client.text.formatting import clock_text, deck_size, series_meanwhile
+from client.text.width import clip
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.bars import seat_lines, seat_name
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import marks_at_rest
 from client.tui.outcome import headline, places_table, rating_lines, score_lines
-from client.tui.picture import (
-    EMPTY,
-    MIDDLE,
-    Line,
-    Picture,
-    Size,
-    block,
-    clip,
-    foot,
-    placed,
-    row,
-    screen,
-    shifted,
-    spread,
-    stacked,
-    wrap_text,
-)
+from client.tui.picture import EMPTY, MIDDLE, Line, Picture, Size, block, foot, placed, row, screen, shifted, spread, stacked, wrap_text
 from client.tui.plot import plot, scale
 from client.tui.race_progress import last_moves, lead_sentence, race_curves
 from client.tui.room import say

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from trio.testing import MockClock
 
 from client.connection.events import Back, Connected, Connecting, Lost, RoundTrip
+from client.text.width import text_width
 from client.tui.actions import Action, After, Effect, Keep, Key, Quit, Resized
 from client.tui.app import UNDRAWN
 from client.tui.driver import Driver
 from client.tui.ending import QUIET_MS
 from client.tui.keymap import EVERYWHERE, QUIT
-from client.tui.picture import Picture, text_width
+from client.tui.picture import Picture
 from client.tui.scene import scene_of
 from client.tui.screens import SCREENS
 from client.tui.start import StartHome, StartLesson, StartMatch, StartRace, StartTournaments, UiSettings

@@ -12,8 +12,9 @@ import urwid
 import wcwidth
 
 from client.state.store import Model
+from client.text.width import NARROW
 from client.tui.opening import colours_of, painted
-from client.tui.picture import NARROW, Size
+from client.tui.picture import Size
 from client.tui.scene import scene_of
 from client.tui.start import Start, StartMenu, StartRace, UiSettings
 from client.tui.terminal import canvas_of

@@ -22,12 +22,13 @@ from client.connection.events import Lost
 from client.game.board import board_of
 from client.state.capabilities import rules_of
 from client.state.store import Model
+from client.text.width import text_width
 from client.tui import cards
 from client.tui.actions import Do, Heard, Keep, Key
 from client.tui.keymap import Command
 from client.tui.outcome import turning_point
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
-from client.tui.picture import line_width, text_width
+from client.tui.picture import line_width
 from client.tui.rules import LIST_WIDTH
 from client.tui.scene import Scene, scene_of
 from client.tui.small_table import BETWEEN, LEAST, OWN_ROWS, SIDE_LEAST, arranged

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from urwid.testing import render_text
 
 from client.state.store import Model
+from client.text.width import text_width
 from client.tui.actions import Pick
-from client.tui.picture import text_width
 from client.tui.scene import Scene
 from client.tui.start import UiSettings
 from client.tui.step import Step
