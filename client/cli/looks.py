@@ -14,16 +14,13 @@ from client.storage.files import DocumentFile, Versioned
 from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.storage.saved_records import is_new
 from client.tui.start import Start, StartMenu, StartRace, UiSettings
-from client.tui.theme import CLASSIC, PALETTES, Palette
+from client.tui.theme import BUILT_IN, CLASSIC, PALETTES, Palette, built_in
 from protocol.text import clean_chat
 from protocol.views import RaceOptions
 
 LONGEST_THEME = 65_536
 USED: Final = "theme"
 """The file in the player's folder with their usual theme: the name of a built-in one, or a whole theme."""
-
-FILED: Final = [palette for palette in PALETTES if palette.name != "none"]
-"""The built-in themes that can be chosen by name."""
 
 
 class BadTheme(Failure):
@@ -96,11 +93,6 @@ def prints(characters: str) -> bool:
     return True
 
 
-def built_in(name: str) -> Palette | None:
-    """The built-in theme of that name; None if there is none."""
-    return next((palette for palette in FILED if palette.name == name), None)
-
-
 def palette_used() -> Palette:
     """The player's usual theme. Raises BadTheme."""
     path = home_folder() / USED
@@ -115,7 +107,7 @@ def palette_in(path: Path) -> Palette:
         # Most files hold only a name.
         return built_in(text) or _palette_of(text)
     except OSError as error:
-        known = f" Built in are {', '.join(palette.name for palette in FILED)}." if isinstance(error, FileNotFoundError) else ""
+        known = f" Built in are {', '.join(palette.name for palette in BUILT_IN)}." if isinstance(error, FileNotFoundError) else ""
         raise BadTheme(f"{path} cannot be read: {error.strerror}.{known}") from error
     except ValueError as error:
         why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else clean_chat(str(error)).rstrip(".")

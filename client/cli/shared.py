@@ -21,7 +21,7 @@ from client.cli import looks
 from client.cli.commands import FAILED as FAILED
 from client.cli.commands import complain as complain
 from client.cli.commands import run as run_command
-from client.cli.looks import built_in, prints
+from client.cli.looks import prints
 from client.cli.main import ENDING, INTERRUPTED, give_back
 from client.connection.address import Address, BadAddress, parse_address
 from client.connection.errors import Failure
@@ -29,7 +29,7 @@ from client.storage.files import USUAL, make_file, replace_file
 from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, UiSettings
-from client.tui.theme import Palette
+from client.tui.theme import Palette, built_in
 from protocol.command_line import examples as examples
 from protocol.command_line import folded, harmless
 from protocol.command_line import show_help as show_help

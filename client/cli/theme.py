@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from client.cli.looks import FILED, USED, built_in
+from client.cli.looks import USED
 from client.cli.shared import (
     MISUSED,
     examples,
@@ -21,7 +21,7 @@ from client.cli.shared import (
     write_new,
 )
 from client.storage.identity import home_folder
-from client.tui.theme import PALETTES
+from client.tui.theme import BUILT_IN, PALETTES, built_in
 from client.tui.theme_file import text_of
 
 app = typer.Typer(rich_markup_mode=None)
@@ -39,7 +39,7 @@ Chosen = Annotated[Path, typer.Argument(metavar="NAME|FILE", help="A theme that 
 def list_() -> None:
     """List the themes that are built in, and say which one is used."""
     used = settings_of()
-    for palette in FILED:
+    for palette in BUILT_IN:
         print_text(f"{palette.name:<9}{palette.title}{' (used)' if palette.name == used.palette else ''}")
     if used.own_palette is not None:
         print_text(f"{used.own_palette.name:<9}a theme of your own{' (used)' if used.own_palette.name == used.palette else ''}")

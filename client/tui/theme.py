@@ -144,7 +144,10 @@ SAFE: Final = replace(
 
 NONE: Final = replace(CLASSIC, name="none", title="no colours")
 
-PALETTES: Final[tuple[Palette, ...]] = (CLASSIC, FOUR, SAFE, NONE)
+BUILT_IN: Final[tuple[Palette, ...]] = (CLASSIC, FOUR, SAFE)
+"""The themes that can be chosen by name."""
+
+PALETTES: Final[tuple[Palette, ...]] = (*BUILT_IN, NONE)
 
 
 class Border(NamedTuple):
@@ -301,6 +304,11 @@ def theme_for(palette_name: str, *, ascii_only: bool, colours: int, own: Palette
 
 def _all(own: Palette | None) -> tuple[Palette, ...]:
     return PALETTES if own is None else (*PALETTES, own)
+
+
+def built_in(name: str) -> Palette | None:
+    """The built-in theme of that name; None if there is none."""
+    return next((palette for palette in BUILT_IN if palette.name == name), None)
 
 
 def next_palette(name: str, own: Palette | None = None) -> str:

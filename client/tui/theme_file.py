@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from client.tui.theme import PALETTES, Colour, Palette
+from client.tui.theme import BUILT_IN, Colour, Palette, built_in
 from protocol.text import clean_name
 
 COLOURS: Final = {
@@ -37,7 +37,7 @@ SEVERAL: Final = {"suits": 4, "lines": 8}
 _EXACT: Final = re.compile("#[0-9a-fA-F]{6}")
 
 
-class BadTheme(ValueError):
+class NotATheme(ValueError):
     """The text is not a theme; str() says why, in one sentence."""
 
 
@@ -46,34 +46,34 @@ def palette_of(text: str) -> Palette:
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadTheme(f"it is not TOML: {error}") from error
+        raise NotATheme(f"it is not TOML: {error}") from error
     except RecursionError as error:
-        raise BadTheme("it is nested too deeply") from error
-    names = [palette.name for palette in PALETTES if palette.name != "none"]
-    base = next((palette for palette in PALETTES if palette.name == given.get("base", "classic") and palette.name in names), None)
+        raise NotATheme("it is nested too deeply") from error
+    names = [palette.name for palette in BUILT_IN]
+    base = built_in(given.get("base", "classic"))
     if base is None:
-        raise BadTheme(f"base is one of {', '.join(names)}")
+        raise NotATheme(f"base is one of {', '.join(names)}")
     name = given.get("name")
     if not isinstance(name, str) or not name or clean_name(name) != name or name in [*names, "none"]:
-        raise BadTheme("it needs a name of its own, of at most 24 characters")
+        raise NotATheme("it needs a name of its own, of at most 24 characters")
     changes = {key: _read(key, value, base) for key, value in given.items() if key not in ("name", "base")}
     return replace(base, name=name, title=name, **changes)
 
 
 def _read(key: str, value: Any, base: Palette) -> Any:
     if key not in COLOURS:
-        raise BadTheme(f"there is no colour {clean_name(key) or 'of that name'}")
+        raise NotATheme(f"there is no colour {clean_name(key) or 'of that name'}")
     if key not in SEVERAL:
         return _colour(key, value, getattr(base, key))
     if not isinstance(value, list) or len(value) != SEVERAL[key]:
-        raise BadTheme(f"{key} must be a list of {SEVERAL[key]} colours")
+        raise NotATheme(f"{key} must be a list of {SEVERAL[key]} colours")
     return tuple(_colour(key, each, was) for each, was in zip(value, getattr(base, key), strict=True))
 
 
 def _colour(key: str, value: Any, was: Colour) -> Colour:
     """The exact colour, with fallbacks for other terminals: the nearest of the 256, and of the 16 the one that the base has."""
     if not isinstance(value, str) or not _EXACT.fullmatch(value):
-        raise BadTheme(f"{key} must be a colour like {was.exact}")
+        raise NotATheme(f"{key} must be a colour like {was.exact}")
     exact = value.lower()
     cube = "".join(f"{round(int(exact[at : at + 2], 16) / 17):x}" for at in (1, 3, 5))
     return Colour(was.basic, f"#{cube}", exact)

@@ -12,7 +12,7 @@ from client.state.store import Model
 from client.tui.actions import Key, SlowTerminal
 from client.tui.start import UiSettings
 from client.tui.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
-from client.tui.theme_file import BadTheme, palette_of, text_of
+from client.tui.theme_file import NotATheme, palette_of, text_of
 from client.tui.ui_state import Ui
 from client.tui.update import update
 from protocol import HOME_VARIABLE
@@ -55,7 +55,7 @@ def test_what_is_not_named_is_as_in_the_base_and_fewer_colours_are_made_of_the_e
     ids=lambda value: value[:40],
 )
 def test_what_is_wrong_is_said(text: str, why: str) -> None:
-    with pytest.raises(BadTheme, match=why.replace("[", r"\[")) as caught:
+    with pytest.raises(NotATheme, match=why.replace("[", r"\[")) as caught:
         palette_of(text)
     assert str(caught.value).isprintable()
 
