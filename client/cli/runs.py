@@ -20,14 +20,13 @@ from client.cli.shared import (
     code_of,
     examples,
     fail,
-    finish,
     need_terminal,
     print_json,
     print_sentence,
     print_text,
     run,
-    settings_at,
     show_help,
+    visit,
     with_looks,
 )
 from client.connection.address import Address
@@ -35,7 +34,6 @@ from client.connection.errors import RequestRefused
 from client.connection.events import Identity
 from client.connection.http import fetch_challenges, fetch_dailies, fetch_runs
 from client.connection.request import NotAnswered, ask
-from client.local.sitting import visit
 from client.storage.commitments import CommitmentStore, DayCheck, check_day
 from client.storage.identity import IdentityStore, home_folder
 from client.text.runs import board_lines, board_title, challenge_lines, moment_text
@@ -99,7 +97,7 @@ def run_daily(
     need_terminal("daily")
     _keep_commitments(address)
 
-    finish(run(lambda: visit(address.url, RunDaily(rules=rules), name=name, settings=settings_at(address, settings))), address)
+    visit(address, RunDaily(rules=rules), name, settings)
 
 
 @daily_app.command(
@@ -259,8 +257,7 @@ def run_challenge(
     code = _challenge_code(challenge)
     address = address_of(url)
     need_terminal("challenge run")
-
-    finish(run(lambda: visit(address.url, RunChallenge(id=code), name=name, settings=settings_at(address, settings))), address)
+    visit(address, RunChallenge(id=code), name, settings)
 
 
 @challenge_app.command("board", epilog="Example: carpet challenge board carpet.example ABCDEF")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import replace
@@ -30,8 +30,8 @@ from client.cli.shared import (
     race_options,
     run,
     series_fields,
-    settings_at,
     settings_of,
+    visit,
     with_looks,
 )
 from client.connection.address import code_in_link
@@ -39,6 +39,9 @@ from client.tui import opening
 from client.tui.start import StartLesson, StartMatch, StartRace, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.watch_messages import WatchRace
+
+if TYPE_CHECKING:
+    from client.connection.questions import EntryRequest
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -250,15 +253,12 @@ def home(
     _visit("home", url, None, name, settings)
 
 
-def _visit(command: str, url: str, request: Any, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
+def _visit(
+    command: str, url: str, request: EntryRequest | None, name: str | None, settings: UiSettings, start: StartMatch | None = None
+) -> None:
     address = address_of(url)
     need_terminal(command)
-    settings = settings_at(address, settings)
-
-    from client.local import sitting
-
-    outcome = run(lambda: sitting.visit(url, request, name=name, settings=settings, start=start))
-    finish(outcome, address)
+    visit(address, request, name, settings, start)
 
 
 def menu() -> None:

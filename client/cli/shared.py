@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TypeVar
 
 import msgspec
 import typer
@@ -28,7 +28,7 @@ from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
 from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.text.past_races import printable_json
-from client.tui.start import AppOutcome, UiSettings
+from client.tui.start import AppOutcome, StartMatch, UiSettings
 from client.tui.theme import Palette, built_in
 from protocol.command_line import examples as examples
 from protocol.command_line import folded, harmless
@@ -36,6 +36,9 @@ from protocol.command_line import show_help as show_help
 from protocol.pages import is_race_id
 from protocol.text import clean_chat, counted, is_room_code, read_code
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
+
+if TYPE_CHECKING:
+    from client.connection.questions import EntryRequest
 
 Outcome = TypeVar("Outcome")
 
@@ -193,9 +196,14 @@ def code_of(typed: str, *, what: str = "the code of a race", shown: str = "the h
     return code
 
 
-def settings_at(address: Address, settings: UiSettings) -> UiSettings:
-    """The same with the server that is gone to, so that a waiting room there says how others come in."""
-    return replace(settings, page=address.page("/play/"), server=address.typed, is_near=address.is_loopback)
+def visit(address: Address, request: EntryRequest | None, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
+    """Go to somebody's server, as `sitting.visit` has it, and then on as the player chooses."""
+    # Imported late, so that a first screen appears before it.
+    from client.local import sitting
+
+    # So that a waiting room there says how others come in.
+    there = replace(settings, page=address.page("/play/"), server=address.typed, is_near=address.is_loopback)
+    finish(run(lambda: sitting.visit(address.url, request, name=name, settings=there, start=start)), address)
 
 
 def finish(outcome: AppOutcome, address: Address | None = None) -> None:
@@ -313,7 +321,7 @@ def need_terminal(command: str, *, keys: bool = True, instead: str = "carpet dem
         fail(f"carpet {command} needs a terminal, and there is none here; {instead}.", MISUSED)
 
 
-def converted(kind: type[Any], **fields: object) -> Any:
+def converted(kind: type[Outcome], **fields: object) -> Outcome:
     """These fields as a `kind`, within the protocol's limits. Ends the command if one does not fit."""
     try:
         return msgspec.convert(fields, kind)
@@ -327,8 +335,8 @@ def converted(kind: type[Any], **fields: object) -> Any:
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
 
 
-def race_options(**fields: object) -> Any:
-    """RaceOptions with these fields, within the protocol's limits."""
+def race_options(**fields: object) -> RaceOptions:
+    """The options with these fields, within the protocol's limits. Ends the command if they do not go together."""
     if fields.get("winnable") and fields.get("deal") is not None:
         fail("--winnable and --deal do not go together: a named deal is always the same one.", MISUSED)
     options = converted(RaceOptions, **fields)
