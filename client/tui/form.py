@@ -52,11 +52,10 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
     inner = min(width - 4, 90)
     margin = (width - inner) // 2
     parts: list[Picture] = [block([[], [("title", title)], []])]
-    pointer = scene.theme.glyphs.pointer
     for at, (what, value, _) in enumerate(lines):
         marked = at == scene.ui.item
         words = f"{fit(what, 12)} {clean_chat(value)}" if value else what
-        text = fit(f"{pointer if marked else ' '} {words}", inner)
+        text = fit(f"{scene.pointer(marked)} {words}", inner)
         named = 15 if value else inner
         line: Line = [("chosen", text)] if marked else [("strong", text[:named]), ("felt", text[named:])]
         if not value:

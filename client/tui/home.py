@@ -196,13 +196,13 @@ def _title(scene: Scene, text: str, width: int) -> Picture:
 
 def _menu_item(scene: Scene, at: int, item: Item) -> Picture:
     marked = scene.ui.item == at
-    pointer = scene.theme.glyphs.pointer if marked else " "
-    return hit(block([[("chosen" if marked else "felt", f"{pointer} {fit(item.label, MENU_WIDTH - 5)}{item.detail:>2} ")]]), Pick(at))
+    text = f"{scene.pointer(marked)} {fit(item.label, MENU_WIDTH - 5)}{item.detail:>2} "
+    return hit(block([[("chosen" if marked else "felt", text)]]), Pick(at))
 
 
 def _item(scene: Scene, at: int, item: Item, width: int, *, is_whole: bool) -> Picture:
     marked = scene.ui.item == at
-    name = fit(f"{scene.theme.glyphs.pointer if marked else ' '} {fit(item.label, 10)}", DETAIL_AT)
+    name = fit(f"{scene.pointer(marked)} {fit(item.label, 10)}", DETAIL_AT)
     lines: list[Line] = []
     for text in _details(item.detail, width - DETAIL_AT, is_whole=is_whole):
         told = fit(text, width - DETAIL_AT)

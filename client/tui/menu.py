@@ -61,7 +61,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 def _line(scene: Scene, at: int, item: _Item) -> Picture:
     marked = scene.ui.item == at
-    line: Line = [("chosen" if marked else "felt", fit(f"{scene.theme.glyphs.pointer if marked else ' '} {item.label}", LABEL))]
+    line: Line = [("chosen" if marked else "felt", fit(f"{scene.pointer(marked)} {item.label}", LABEL))]
     return hit(block([line]), Pick(at))
 
 

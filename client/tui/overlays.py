@@ -150,8 +150,7 @@ def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Pict
     parts: list[Picture] = [block([*told, []], width, role="panel")]
     for at, (line, key) in enumerate(zip(question.lines, question.keys, strict=True)):
         marked = at == scene.ui.item
-        pointer = scene.theme.glyphs.pointer if marked else " "
-        begin = f" {pointer} {key}  "
+        begin = f" {scene.pointer(marked)} {key}  "
         texts = [
             f"{begin if not number else ' ' * len(begin)}{text}" for number, text in enumerate(wrap_text(line, width - len(begin) - 1))
         ]

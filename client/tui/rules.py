@@ -56,8 +56,7 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 def _item(scene: Scene, at: int, info: RulesInfo) -> Picture:
     chosen = at == scene.ui.item
-    pointer = scene.theme.glyphs.pointer if chosen else " "
-    name, rest = fit(f" {pointer} {clean_name(info.name)}", LIST_WIDTH - 9), fit(clean_name(info.difficulty), 9)
+    name, rest = fit(f" {scene.pointer(chosen)} {clean_name(info.name)}", LIST_WIDTH - 9), fit(clean_name(info.difficulty), 9)
     line: Line = [("chosen", name + rest)] if chosen else [("strong", name), ("faint", rest)]
     return hit(block([line]), Pick(at))
 

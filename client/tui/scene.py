@@ -60,6 +60,10 @@ class Scene(Struct, frozen=True):
         held_at_ms = self.model.link.held_at_ms
         return self.now_ms if held_at_ms is None else held_at_ms
 
+    def pointer(self, marked: bool) -> str:
+        """The sign before a line that can be chosen: it points at the marked one."""
+        return self.theme.glyphs.pointer if marked else " "
+
 
 def is_noted(scene: Scene) -> bool:
     """Whether the remark about the last key still stands."""

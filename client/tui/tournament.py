@@ -201,7 +201,7 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
     """One table in a row: both names, and between them how far they are, or the result."""
     own = scene.model.player
     info = rules_of(scene.model.rules, tournament.told.options.rules)
-    pointer = scene.theme.glyphs.pointer if marked else " "
+    pointer = scene.pointer(marked)
     label = f"{pointer} {clean_name(table.match) or str(table.table):>3} " if table.match else f"{pointer} {table.table:>3} "
     tail = _tail(scene, tournament, table)
     middle_width = 29 if width < 100 else 41
@@ -303,7 +303,7 @@ def _lines(
 def _standing(scene: Scene, tournament: TournamentModel, standing: StandingsLine, width: int, *, marked: bool) -> Line:
     entrant, plain = standing.entrant, scene.theme.is_ascii
     own = scene.model.player == entrant.id
-    pointer = scene.theme.glyphs.pointer if marked else " "
+    pointer = scene.pointer(marked)
     name = f"{clean_name(entrant.name) or 'nameless'}{' (you)' if own else ''}{' (bot)' if entrant.bot is not None else ''}"
     role = "chosen" if marked else "faint" if entrant.withdrawn else "own" if own else "felt"
     if tournament.told.phase in OPEN_PHASES:

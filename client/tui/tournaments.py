@@ -41,7 +41,7 @@ def _view(scene: Scene, size: Size) -> Picture:
         lines.append(block([[("felt", f"  {NONE_YET if listed is not None else unknown}")]]))
     marked = scene.ui.item
     for at, listing in window(listed or (), marked, rows):
-        words = f"{scene.theme.glyphs.pointer if at == marked else ' '} {_listing(scene, listing, inner - 2)}"
+        words = f"{scene.pointer(at == marked)} {_listing(scene, listing, inner - 2)}"
         line: Line = [("chosen" if at == marked else "strong" if listing.phase not in ("over", "ended") else "faint", fit(words, inner))]
         lines.append(hit(block([line]), Pick(at)))
     body = shifted(stacked(*lines), (width - inner) // 2)
