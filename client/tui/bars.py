@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from client.text.formatting import foundation_counts, on_last_cards
@@ -157,8 +156,8 @@ def all_bars(
     *,
     cards: int,
     away_ms: dict[int, int],
-    ghosts: tuple[GhostInfo, ...] = (),
-    strokes: Mapping[int, Stroke] = MappingProxyType({}),
+    ghosts: tuple[GhostInfo, ...],
+    strokes: Mapping[int, Stroke],
 ) -> Picture:
     """Every seat, the player's own first, then the ghosts, as roomy as `height` allows; what still does not fit is cut off at the end."""
     ordered = sorted((info for info in seats if info.name is not None), key=lambda info: info.seat != own)

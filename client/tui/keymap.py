@@ -167,7 +167,7 @@ def key_text(binding: Binding, *, ascii_only: bool = False) -> str:
     return " ".join(names.get(key, KEY_NAMES[key] if key == " " else key) for key in binding.keys)
 
 
-def key_rows(groups: Iterable[tuple[str, Keys]], *, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+def key_rows(groups: Iterable[tuple[str, Keys]], *, ascii_only: bool) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     """The `?` page: (heading, rows of (keys, sentence)). Each row appears once, under the first group that has it."""
     told: set[Binding] = set()
     pages: dict[str, list[tuple[str, str]]] = {}

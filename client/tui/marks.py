@@ -61,7 +61,7 @@ def marks_at_rest(view: View, board: Board, cursor: str = "") -> Marks:
     return Marks(view, board, cursor, free=free, plays=False)
 
 
-def marks_of(room: RoomModel, view: View, board: Board, ui: Ui, *, is_connected: bool = True) -> Marks:
+def marks_of(room: RoomModel, view: View, board: Board, ui: Ui, *, is_connected: bool) -> Marks:
     """The marks of the player's table. Once their part has ended, and without a connection, nothing is marked as playable."""
     rest = marks_at_rest(view, board, ui.cursor)
     if room.own is not None and room.own.state not in ("waiting", "racing"):

@@ -26,7 +26,7 @@ _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 _BRAILLE = 0x2800
 
 
-def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int, area: bool = False) -> list[Line]:
+def plot(curves: Sequence[tuple[int, Curve]], width: int, height: int, theme: Theme, *, cards: int, area: bool) -> list[Line]:
     """`height` rows of `width` columns. curves: (number of the line's colour, curve), the most important one first.
 
     area: fill the area between two curves, in a shade of the one that was ahead, or the area below a single curve.

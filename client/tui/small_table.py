@@ -14,7 +14,7 @@ from client.game.board import Board, top_home
 from client.tui.cards import CardSize
 from client.tui.marks import Marks
 from client.tui.panel import small_cards
-from client.tui.picture import EMPTY, MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
+from client.tui.picture import MIDDLE, Line, Picture, block, line_width, placed, row, shifted, spread, stacked
 from client.tui.scene import Scene
 from client.tui.small_board import RESERVE, reserve_rows, sizes, small_board
 from client.tui.theme import Theme
@@ -77,7 +77,7 @@ def width_of_each(tables: int, width: int) -> int:
     return min((width - 2 - BETWEEN * (tables - 1)) // tables, WIDEST)
 
 
-def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, aside: Picture = EMPTY) -> Picture:
+def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, aside: Picture) -> Picture:
     """The tables as arranged, centred in `width` columns, with `aside` at their side."""
     cells = [(how.width + BETWEEN, stacked(*tables))] if how.is_column else [(how.width + BETWEEN, table) for table in tables]
     cells.append((how.side, aside))
