@@ -17,7 +17,7 @@ from protocol.run_messages import ListRuns, Runs
 from protocol.text import read_code
 from server.net.http import Asked, Elsewhere, NoPage
 from server.pages.pictures import Curve, curves_of, running_curves
-from server.pages.races import record_of
+from server.pages.races import no_such_player, no_such_race, record_of
 from server.pages.readers import Readers
 from server.pages.runs import ask_runs
 from server.pages.tournaments import find_tournament
@@ -132,7 +132,7 @@ class Documents:
             # Players know a race by its code.
             code = read_code(race)
             if not is_code(code):
-                raise NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
+                raise no_such_race()
             await self._room(replace(asked, values={"code": code}))
             raise Elsewhere(f"/watch/{code}")
         record, ratings = await self._readers.ask(partial(_record_and_ratings, race=race, now_ms=self._clock.wall_ms()))
@@ -164,7 +164,7 @@ class Documents:
     async def _player(self, asked: Asked) -> Description:
         found = await self._readers.ask(lambda store: store.player_by_name(asked.values["name"]))
         if found is None:
-            raise NoPage(HTTPStatus.NOT_FOUND, "There is no player with that name.")
+            raise no_such_player()
         rating = f"Rating {found.rating.worth}." if found.rating is not None and found.rating.races else "Not rated yet."
         return Description(f"{found.name} · Carpet Race", f"{rating} Races, opponents and results.")
 

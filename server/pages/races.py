@@ -76,7 +76,7 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
     async def find_record(asked: Asked) -> bytes:
         race = asked.values["id"]
         if not is_race_id(race):
-            raise _no_such_race()
+            raise no_such_race()
         if (known := records.find(race)) is not None:
             return known[0]
         body = await readers.ask(partial(_record, race=race, now_ms=clock.wall_ms()))
@@ -102,7 +102,7 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
     async def show_history(asked: Asked) -> Page:
         name = asked.values["name"]
         if clean_name(name) != name:
-            raise _no_such_player()
+            raise no_such_player()
         limit, before = asked.number("limit", usual=USUAL_RACES, most=PAGE_RACES), _before(asked.query)
         return Page(await readers.ask(partial(_history, name=name, limit=limit, before=before, now_ms=clock.wall_ms())))
 
@@ -119,7 +119,7 @@ def record_of(store: Store, *, race: str, now_ms: int) -> Record:
     # The status is read first: if the race ends meanwhile, it is reported as running, not as one without a record.
     status = store.race_status(race)
     if status is None:
-        raise _no_such_race()
+        raise no_such_race()
     if status.phase == "running":
         raise NoPage(HTTPStatus.CONFLICT, "That race is still running; its record is available once it is over.", retry_after_s=10)
     if status.phase == "aborted":
@@ -149,7 +149,7 @@ def _record(store: Store, *, race: str, now_ms: int) -> bytes:
 def _history(store: Store, *, name: str, limit: int, before: Mark | None, now_ms: int) -> bytes:
     player = store.player_by_name(name)
     if player is None:
-        raise _no_such_player()
+        raise no_such_player()
     # One more than wanted, to know whether there is another page.
     races = store.history(player.id, limit=limit + 1, before=before)
     shown = races[:limit]
@@ -209,9 +209,9 @@ def _before(query: Mapping[str, str]) -> Mark | None:
     return Mark(int(moment), race)
 
 
-def _no_such_race() -> NoPage:
+def no_such_race() -> NoPage:
     return NoPage(HTTPStatus.NOT_FOUND, "There is no race with that id.")
 
 
-def _no_such_player() -> NoPage:
+def no_such_player() -> NoPage:
     return NoPage(HTTPStatus.NOT_FOUND, "There is no player with that name.")
