@@ -46,9 +46,11 @@ def harmless(text: str) -> str:
     return "\n".join(line if line.isprintable() else "".join(filter(str.isprintable, line)) for line in text.split("\n"))
 
 
-def misuse_text(command: str, said: str) -> str:
-    """One sentence in place of usage, hint and error: the help is a flag away. said: the message of the command line's parser."""
-    said = " ".join(said.rstrip(".").split()).replace("Choose from:", "Choose one of")
+def misuse_text(error: typer.TyperException, program: str) -> str:
+    """One sentence in place of the usage, hint and error of the command line's parser: the help is a flag away."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else program
+    said = " ".join(error.format_message().rstrip(".").split()).replace("Choose from:", "Choose one of")
     for pattern, words in _NUMBERS:
         said = pattern.sub(words, said)
     return f"{command}: {said}{' See' if said.endswith('?') else '; see'} {command} --help."

@@ -74,9 +74,7 @@ def run(arguments: Sequence[str]) -> int:
         status: int | None = app(args=list(arguments), prog_name="carpet", standalone_mode=False)
     except typer.TyperException as error:
         give_back()
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "carpet"
-        complain(misuse_text(command, error.format_message()))
+        complain(misuse_text(error, "carpet"))
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED

@@ -251,9 +251,7 @@ def run(arguments: Sequence[str] | None) -> int:
     try:
         status: int | None = app(args=arguments, prog_name=program(), standalone_mode=False)
     except typer.TyperException as error:
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else program()
-        typer.echo(folded(misuse_text(command, error.format_message()), sys.stderr), err=True)
+        typer.echo(folded(misuse_text(error, program()), sys.stderr), err=True)
         return error.exit_code
     except typer.Abort:
         return INTERRUPTED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
+import typer
 
 from protocol.command_line import folded, harmless, misuse_text
 
@@ -53,5 +54,5 @@ def test_what_a_terminal_would_obey_is_left_out_and_lines_stay() -> None:
 
 
 def test_a_choice_that_is_missing_is_told_in_one_line() -> None:
-    said = misuse_text("carpet-server deploy", "Missing argument 'KIND'. Choose from:\n\tcompose,\n\tdocker")
+    said = misuse_text(typer.TyperException("Missing argument 'KIND'. Choose from:\n\tcompose,\n\tdocker"), "carpet-server deploy")
     assert said == "carpet-server deploy: Missing argument 'KIND'. Choose one of compose, docker; see carpet-server deploy --help."
