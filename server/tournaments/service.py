@@ -7,7 +7,7 @@ by looking into the store twice a second, and leads those that were made there o
 from __future__ import annotations
 
 import logging
-from collections import ChainMap, Counter
+from collections import ChainMap
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -20,7 +20,7 @@ from protocol.record import Record
 from protocol.text import read_code
 from protocol.tournament_messages import CreateTournament, Decided, FollowTournament
 from protocol.tournament_messages import Tournaments as TournamentsMessage
-from protocol.tournaments import LISTED_TOURNAMENTS, TournamentDocument, TournamentListing, is_tournament_id
+from protocol.tournaments import TournamentDocument, TournamentListing, is_tournament_id
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.rooms.driver import Room
 from server.rooms.member import Member
@@ -32,11 +32,12 @@ from server.tournaments.director import Director
 from server.tournaments.documents import state_of
 from server.tournaments.elsewhere import Elsewhere
 from server.tournaments.events import BadTournamentLog
+from server.tournaments.listings import Listings
 from server.tournaments.making import Maker
 from server.tournaments.ports import TournamentPorts
 from server.tournaments.state import TournamentState
 from server.tournaments.subscriptions import Subscriptions
-from server.tournaments.views import document, listing
+from server.tournaments.views import document
 
 logger = logging.getLogger("carpet.tournaments")
 
@@ -62,8 +63,7 @@ class TournamentService:
         self._running: dict[str, Director] = {}  # each with a task
         self._old: dict[str, Director] = {}  # over, with nothing left to do; without a task
         self._directors = ChainMap(self._running, self._old)
-        self._listed_old: tuple[TournamentListing, ...] = ()
-        self._listings: dict[str, tuple[TournamentState, TournamentListing]] = {}  # as last told
+        self._listings = Listings(self._running)
         self._documents: dict[str, tuple[TournamentState, TournamentDocument]] = {}  # as last requested
         self._looking_up = trio.CapacityLimiter(LOOKED_UP_AT_ONCE)
         self._stopping = False
@@ -132,7 +132,7 @@ class TournamentService:
         await self._look(leads_its_own=True)
         await self._finish_rooms()
         old = [await self._read(made) for made in await ask(partial(store.tournaments, closed=True, limit=OLD_LISTED))]
-        self._listed_old = tuple(listing(state) for state in old if state is not None and state.options.public)
+        self._listings.add_old(state for state in old if state is not None)
 
     async def _follow_others(self) -> None:
         while True:
@@ -228,9 +228,9 @@ class TournamentService:
 
     def _forget(self, director: Director) -> None:
         director.stop()
-        for known in (self._running, self._old, self._listings, self._documents):
+        for known in (self._running, self._old, self._documents):
             known.pop(director.state.id, None)
-        self._listed_old = tuple(old for old in self._listed_old if old.id != director.state.id)
+        self._listings.forget(director.state.id)
         self.subscriptions.removed(director)
 
     async def _known(self, identity: str) -> Director:
@@ -263,13 +263,9 @@ class TournamentService:
 
     def _retire(self, director: Director) -> None:
         """It is over: keep it for a while without a task, and its entry in the list."""
-        state = director.state
-        del self._running[state.id]
-        self._listings.pop(state.id, None)
+        del self._running[director.state.id]
         self._keep_old(director)
-        if state.options.public:
-            old = [listing(state), *(old for old in self._listed_old if old.id != state.id)]
-            self._listed_old = tuple(sorted(old, key=lambda each: -each.made_at_ms)[:LISTED_TOURNAMENTS])
+        self._listings.add_old([director.state])
 
     # ---- commands and followers
 
@@ -340,26 +336,8 @@ class TournamentService:
         return made
 
     def listings(self) -> tuple[TournamentListing, ...]:
-        """The public tournaments: the unfinished ones, then the latest of the others.
-
-        Of the unfinished ones, each director's latest comes before anybody's second.
-        """
-        public = [director.state for director in self._running.values() if director.state.options.public]
-        public.sort(key=lambda state: (-state.made_at_ms, state.id))
-        seen: Counter[str] = Counter()
-        ranked: list[tuple[int, TournamentListing]] = []
-        for state in public:
-            seen[state.director] += not state.is_closed
-            ranked.append((0 if state.is_closed else seen[state.director], self._listing(state)))
-        ranked += [(0, old) for old in self._listed_old if old.id not in self._running]
-        ranked.sort(key=lambda each: (each[0] == 0, each[0], -each[1].made_at_ms, each[1].id))
-        return tuple(told for _, told in ranked[:LISTED_TOURNAMENTS])
-
-    def _listing(self, state: TournamentState) -> TournamentListing:
-        known = self._listings.get(state.id)
-        if known is None or known[0] is not state:
-            known = self._listings[state.id] = state, listing(state)
-        return known[1]
+        """The public tournaments, as `Listings.told` has them."""
+        return self._listings.told()
 
     def _listed(self) -> TournamentsMessage:
         return TournamentsMessage(tournaments=self.listings(), running=self._maker.unfinished)
