@@ -107,13 +107,13 @@ class Narrator:
                 self._last_home = sum(seat.home for seat in room.seats)
                 self._write(self._line(room, 0))
             case Progress() | PlayerView():
-                self._progress(model, room, event)
+                self._progress(room, event)
             case Result():
                 self._result(event.record, deck_size(model.rules, room.options))
             case _:
                 pass
 
-    def _progress(self, model: Model, room: RoomModel, event: Progress | PlayerView) -> None:
+    def _progress(self, room: RoomModel, event: Progress | PlayerView) -> None:
         seat = room.seats[event.seat]
         home = sum(seat.home for seat in room.seats)
         if event.state in SEAT_ENDS:

@@ -82,7 +82,7 @@ def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, 
         while not wait(list(pipes), 0.2) and time.monotonic() < begun + 2 * seconds + 10:
             progress(sum(stands.values()), plan.races, min(time.monotonic() - begun, seconds))
         tallies = [_heard(pipe) for pipe in pipes]
-    return together(plan, [tally for tally in tallies if isinstance(tally, LoadCounts)])
+    return together([tally for tally in tallies if isinstance(tally, LoadCounts)])
 
 
 def find_load(
@@ -157,7 +157,8 @@ def _heard(pipe: Connection) -> object:
     return told
 
 
-def together(plan: Plan, tallies: list[LoadCounts]) -> LoadResult:
+def together(tallies: list[LoadCounts]) -> LoadResult:
+    """The result of all processes, each of which has measured for some time."""
     view, progress, watched = Histogram(), Histogram(), Histogram()
     by_second: dict[int, Histogram] = {}
     errors: dict[str, int] = {}

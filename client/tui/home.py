@@ -131,7 +131,7 @@ def home_screen(scene: Scene, size: tuple[int, int]) -> Picture:
         _title(scene, "Race a friend" if not ui.own_server else "On your own", MENU_WIDTH),
         *[_menu_item(scene, at, item) for at, item in menu_items],
         block([[]]),
-        _people(scene, MENU_WIDTH) if not ui.own_server else block([[("faint", text)] for text in wrap_text(ALONE, MENU_WIDTH)]),
+        _people(scene) if not ui.own_server else block([[("faint", text)] for text in wrap_text(ALONE, MENU_WIDTH)]),
     )
     no_races = "No open races yet. Press o to open one." if model.lobby is not None else "Not connected." if model.link.reason else ""
     right = stacked(
@@ -227,12 +227,12 @@ def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, 
     return [_item(scene, at, item, width, is_whole=is_whole) for at, item in items[first : first + rows]]
 
 
-def _people(scene: Scene, width: int) -> Picture:
+def _people(scene: Scene) -> Picture:
     lobby = scene.model.lobby
     if lobby is None:
         return block([[]])
     names = with_ratings(lobby.players[:12], lobby.ratings)
-    lines: list[Line] = [[("faint", f"{lobby.players_here} online")], *[[("faint", text)] for text in wrap_text(names, width)[:3]]]
+    lines: list[Line] = [[("faint", f"{lobby.players_here} online")], *[[("faint", text)] for text in wrap_text(names, MENU_WIDTH)[:3]]]
     if lobby.seeking and scene.model.search is None:
         lines.insert(0, [("strong", f"{lobby.seeking} looking for a race (m)")])
     return block(lines)

@@ -121,7 +121,7 @@ def learned(before: Step, after: Step, action: ScreenAction | None) -> Step:
     if isinstance(action, Do) and action.command is Command.BACK and not _lets_go(before.ui):
         return after.but(learned=None).note(NO_MORE)
     moves = [effect.message.move for effect in after.effects if isinstance(effect, Send) and isinstance(effect.message, Move)]
-    known |= {skill for move in moves for skill in _shown_by(move, action, room.view)} | ({"all"} if after.ui.homing else set())
+    known |= {skill for move in moves for skill in _shown_by(move, action)} | ({"all"} if after.ui.homing else set())
     if len(known) < len(LESSONS):
         return after.but(learned=known)
     after = after.but(learned=None)
@@ -133,7 +133,7 @@ def learned(before: Step, after: Step, action: ScreenAction | None) -> Step:
     return after.ask("That is all it takes. Now race: the same cards, two tables.", lines, answers, numbered=True)
 
 
-def _shown_by(move: str, action: ScreenAction | None, view: View) -> set[str]:
+def _shown_by(move: str, action: ScreenAction | None) -> set[str]:
     if ":" in move:
         return {"fill"}
     if not goes_home(move):

@@ -87,14 +87,14 @@ def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, a
 
 def small_table(scene: Scene, marks: Marks, ply: int, above: list[Line], below: Line, *, width: int, height: int) -> Picture:
     """ply: how many moves led to the view. above: who the player is, and how far they are. below: the row under the cards."""
-    rows = [*above, _foundations(marks.view, ply, marks, scene.theme, width), _stock(marks.view, marks, scene.theme, width)]
+    rows = [*above, _foundations(marks.view, ply, scene.theme, width), _stock(marks, scene.theme, width)]
     cards_room = height - len(rows) - 1
     body = placed(small_board(scene, marks, width, cards_room), cards_room, MIDDLE if height > 26 else 0)
     # Nothing on it can be pressed.
     return replace(stacked(block(rows), body, block([below])), hits=(), slots=())
 
 
-def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -> Line:
+def _foundations(view: View, ply: int, theme: Theme, width: int) -> Line:
     """The top card of each foundation, first those built up, then those built down; and the number of moves."""
     line: Line = []
     ways = (("+", theme.glyphs.playable), ("-", theme.glyphs.down)) if len(view.foundations) > 4 else (("", ""),)
@@ -108,8 +108,9 @@ def _foundations(view: View, ply: int, marks: Marks, theme: Theme, width: int) -
     return spread(line, [("faint", counted(ply, "move"))], width, "felt")
 
 
-def _stock(view: View, marks: Marks, theme: Theme, width: int) -> Line:
+def _stock(marks: Marks, theme: Theme, width: int) -> Line:
     """What is left of the stock, the waste from its top down, and the redeals."""
+    view = marks.view
     line: Line = []
     if marks.board.stock:
         line.append(("cursor" if marks.cursor == "s" else "faint", f"stock {view.stock}  "))

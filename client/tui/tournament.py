@@ -35,7 +35,6 @@ from client.tui.tournament_view_state import (
     PAGES,
     StandingsLine,
     TournamentPage,
-    TournamentView,
     directs,
     is_guest,
     lines_of,
@@ -74,11 +73,11 @@ def _view(scene: Scene, size: Size) -> Picture:
     if width >= WIDE and page != "log":
         right = min(width - 80, 84)
         parts: Picture = row(
-            (width - right, _page(scene, tournament, view_state, "tables", width - right - 1, rows, marks=page == "tables")),
-            (right, _page(scene, tournament, view_state, "standings", right, rows, marks=page == "standings")),
+            (width - right, _page(scene, tournament, "tables", width - right - 1, rows, marks=page == "tables")),
+            (right, _page(scene, tournament, "standings", right, rows, marks=page == "standings")),
         )
     else:
-        parts = _page(scene, tournament, view_state, page, width, rows, marks=True)
+        parts = _page(scene, tournament, page, width, rows, marks=True)
     return screen(size, head(scene, width), stacked(told, block([_pages(tournament, page, width)]), parts), *feet)
 
 
@@ -173,9 +172,7 @@ def _pages(tournament: TournamentModel, page: TournamentPage, width: int) -> Lin
     return spread(line, [("faint", f"{hints[page]} ")], width, "felt")
 
 
-def _page(
-    scene: Scene, tournament: TournamentModel, view_state: TournamentView, page: TournamentPage, width: int, rows: int, *, marks: bool
-) -> Picture:
+def _page(scene: Scene, tournament: TournamentModel, page: TournamentPage, width: int, rows: int, *, marks: bool) -> Picture:
     """marks: whether the marked line is on this page."""
     marked = scene.ui.item if marks else -1
     if page == "tables":

@@ -63,7 +63,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     without = _meaningless(scene, room, width, shows_curves=shows_curves)
     said = 2 if height < HIGHER else 4
     feet = (remarks(scene, width, said), foot(KEYS, scene.theme, width, without=without))
-    told = block([_told(scene, watch, width)])
+    told = block([_told(watch, width)])
     rows = height - 1 - 1 - said - 1
     if room is None:
         body = placed(block([[("felt", text)] for text in NOTHING], width, centred=True), rows, MIDDLE)
@@ -91,7 +91,7 @@ def _meaningless(scene: Scene, room: RoomModel | None, width: int, *, shows_curv
     return frozenset(action for action, is_hidden in hidden.items() if is_hidden)
 
 
-def _told(scene: Scene, watch: WatchModel, width: int) -> Line:
+def _told(watch: WatchModel, width: int) -> Line:
     """Which race is watched, and how old the boards are."""
     room = watch.room
     left = " The closest race; the next one follows." if watch.closest else ""
@@ -151,7 +151,7 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
     board = scene.model.board(room, views[0]) if views else Board()
     how = arranged(board, len(shown), width, height, scene.theme, most=curves_rows if views else 0)
     tables = [placed(_table(scene, watch, room, info, how.width, how.height), how.height) for info in shown]
-    below = [block([_others(scene, room, others, width)])] if others else []
+    below = [block([_others(others, width)])] if others else []
     if how.below:
         below.append(block(race_curves(scene, room, width, how.below), width, role="panel"))
     aside = _aside(scene, watch, room, shown, how.side, height) if how.side else EMPTY
@@ -210,7 +210,7 @@ def _age(room: RoomModel, info: SeatInfo, late: LateBoard, width: int) -> Line:
     return spread([("faint", left if late.ply else "the deal")], [("faint", clock_text(late.elapsed_ms))], width, "felt")
 
 
-def _others(scene: Scene, room: RoomModel, others: list[SeatInfo], width: int) -> Line:
+def _others(others: list[SeatInfo], width: int) -> Line:
     """How far the players without a board on the screen are."""
     line: Line = []
     each = max((width - 1) // len(others) - 5, 4)

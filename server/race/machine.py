@@ -164,7 +164,7 @@ class Race:
         due = self.advance(now) if not self._is_due_known or (self._due is not None and self._due <= now) else ()
         if isinstance(command, PlayMove):
             played = self.play(command, now)
-            done = self.with_what_follows(played, now) if played is not None else ()
+            done = self.with_what_follows(played) if played is not None else ()
         else:
             done = tuple(self._apply(command, now))
             self._is_due_known = False
@@ -294,20 +294,20 @@ class Race:
         seat.state = state = state_after(position, ply + 1)
         return MovePlayed(number, text, ply + 1, at_ms, state, position, not ply or position.home != last.home)
 
-    def with_what_follows(self, event: MovePlayed, now: int) -> tuple[RaceEvent, ...]:
+    def with_what_follows(self, event: MovePlayed) -> tuple[RaceEvent, ...]:
         """The move that was just played and, if it ended its seat, what follows. Must be called for a move that ended its seat."""
         if event.state == "racing":
             return (event,)
         # Other moves do not change what is due.
         self._is_due_known = False
-        return (event, *self._ended_by(event, self.seats[event.seat], now))
+        return (event, *self._ended_by(event, self.seats[event.seat]))
 
-    def _ended_by(self, event: MovePlayed, seat: Seat, now: int) -> Iterator[RaceEvent]:
+    def _ended_by(self, event: MovePlayed, seat: Seat) -> Iterator[RaceEvent]:
         seat.ended_at = event.at_ms
         seat.away_until = None
         if event.state == "won" and not self.options.swaps:
             self._close.bring_forward(event.at_ms)
-        yield from self._settle_if_done(now)
+        yield from self._settle_if_done()
 
     def _give_up(self, seat: Seat, state: SeatState, now: int) -> Iterator[RaceEvent]:
         if self.phase == "waiting":
@@ -344,9 +344,9 @@ class Race:
             yield RaceStarted(self.deal.firsts)
             yield from self._end_where_no_move_is(due)
             # Everybody may have left during the countdown.
-            yield from self._settle_if_done(due)
+            yield from self._settle_if_done()
         elif self.phase == "racing" and self.elapsed(due) == self._close.settles_ms:
-            yield from self._settle(due)
+            yield from self._settle()
         if self.phase != "over":
             for seat in self.seats:
                 if seat.away_until == due:
@@ -382,13 +382,13 @@ class Race:
             # Nobody can beat the last seat, however few cards it has home.
             self._walkover_at = now
             self._close.bring_forward(at_ms)
-        yield from self._settle_if_done(now)
+        yield from self._settle_if_done()
 
-    def _settle_if_done(self, now: int) -> Iterator[RaceEvent]:
+    def _settle_if_done(self) -> Iterator[RaceEvent]:
         if self.phase == "racing" and all(seat.state != "racing" for seat in self.seats):
-            yield from self._settle(now)
+            yield from self._settle()
 
-    def _settle(self, now: int) -> Iterator[RaceEvent]:
+    def _settle(self) -> Iterator[RaceEvent]:
         for seat in self.seats:
             seat.away_until = None
             if seat.state in ("waiting", "racing") or seat.ended_at > self._close.at_ms:

@@ -184,7 +184,7 @@ class RaceSequence:
             return False
         self.log.note(move, now)
         if event.state != "racing" or self._wins_held:
-            self.publish(race.with_what_follows(event, now))
+            self.publish(race.with_what_follows(event))
         else:
             # `_publish` inlined for the usual case.
             self.broadcast.publish_apart(event, race, now)

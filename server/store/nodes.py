@@ -138,19 +138,19 @@ _STAND_ON: Final = (
 _ONE_AFTER_ANOTHER: Final = "SELECT pg_advisory_xact_lock(hashtext('carpet-race nodes ' || current_schema()))"
 
 
-def join(sql: Sql, url: str, *, lease_ms: int) -> Holding | None:
+def join(sql: Sql, url: str) -> Holding | None:
     """Become the node of this URL. None while another process holds its lease."""
     with sql.transaction():
         sql.rows(_ONE_AFTER_ANOTHER)
-        row = sql.row(_JOIN, {"url": url, "lease_ms": lease_ms})
+        row = sql.row(_JOIN, {"url": url, "lease_ms": LEASE_MS})
         # What a single server left on this database is taken over like a node's.
         sql.run(_ALONE)
     return Holding(row.id, row.epoch) if row is not None else None
 
 
-def renew(sql: Sql, holding: Holding, *, lease_ms: int) -> tuple[Node, ...]:
-    """Renew the lease for so long from now. Gives all nodes, without counting their races. Raises LeaseLost."""
-    if not sql.run(_RENEW, [{"node": holding.node, "epoch": holding.epoch, "lease_ms": lease_ms}]):
+def renew(sql: Sql, holding: Holding) -> tuple[Node, ...]:
+    """Renew the lease for `LEASE_MS` from now. Gives all nodes, without counting their races. Raises LeaseLost."""
+    if not sql.run(_RENEW, [{"node": holding.node, "epoch": holding.epoch, "lease_ms": LEASE_MS}]):
         raise LeaseLost(holding.lost)
     return tuple(map(_node, sql.rows(_NODES)))
 

@@ -53,7 +53,7 @@ class SharedStore(DatabaseStore):
     def join(self, url: str) -> bool:
         """Become the node of this URL. False while another process holds its lease."""
         with self._writing() as sql:
-            self._holding = nodes.join(sql, url, lease_ms=LEASE_MS)
+            self._holding = nodes.join(sql, url)
             if self._holding is not None:
                 self._show_connection(sql)
         return self._holding is not None
@@ -63,7 +63,7 @@ class SharedStore(DatabaseStore):
         with self._writing() as sql:
             if self._shown_by is not sql:
                 self._show_connection(sql)
-            return self._with_hung_up(sql, nodes.renew(sql, self.holding, lease_ms=LEASE_MS))
+            return self._with_hung_up(sql, nodes.renew(sql, self.holding))
 
     def _show_connection(self, sql: Sql) -> None:
         nodes.show_connection(sql, self.holding)

@@ -38,7 +38,7 @@ class Swiss(Format):
         if self.is_all_paired(crosstable) or len(crosstable.active) < 2:
             return None
         scores = self._scores(crosstable)
-        return seat(len(crosstable.rounds) + 1, pair([contender(crosstable, scores, entrant) for entrant in crosstable.active]))
+        return seat(len(crosstable.rounds) + 1, pair([contender(scores, entrant) for entrant in crosstable.active]))
 
     def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
         return rank(crosstable, self._scores(crosstable), self.tie_breaks)
@@ -47,7 +47,7 @@ class Swiss(Format):
         return score(crosstable, rounds=self.rounds, forfeits_are_played=False)
 
 
-def contender(crosstable: Crosstable, scores: Scores, entrant: str) -> Contender:
+def contender(scores: Scores, entrant: str) -> Contender:
     """The entrant as the matching sees them, once every round so far has its results."""
     turns = scores.turns[entrant]
     return Contender(

@@ -53,7 +53,7 @@ def test_the_times_of_two_processes_add_up_to_those_of_one(some: list[float], ot
 
 def result(races: int, *times: float, **changes: object) -> LoadResult:
     tally = LoadCounts(moves=len(times), races=races, by_second={0: histogram(*times)}, seconds=2.0, busy=0.5, setup_s=1.0, **changes)  # type: ignore[arg-type]
-    return generator.together(PLAN, [tally])
+    return generator.together([tally])
 
 
 def test_what_is_measured_is_shown_with_what_makes_it_doubtful() -> None:
@@ -63,7 +63,7 @@ def test_what_is_measured_is_shown_with_what_makes_it_doubtful() -> None:
     assert "at most 25% of a core in one." in shown
     assert "slower than the server" not in shown
     assert "slower than the server" in "\n".join(
-        load_lines(generator.together(PLAN, [LoadCounts(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True)
+        load_lines(generator.together([LoadCounts(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True)
     )
     assert "3 times race/not-started" in "\n".join(load_lines(result(10, 1.0, errors={"race/not-started": 3}), ascii_only=True))
 

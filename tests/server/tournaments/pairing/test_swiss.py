@@ -112,7 +112,7 @@ def test_whoever_meets_somebody_with_fewer_points_floats_down_and_the_other_up()
     tournament = play(field_of(Swiss(3), 6), better_seed_wins, rounds=2)
     assert tables(tournament.rounds[1]) == [("a", "b"), ("c", "d"), ("e", "f")]
     scores = score(tournament, rounds=3, forfeits_are_played=False)
-    assert [contender(tournament, scores, entrant).floated for entrant in "abcdef"] == [None, None, "down", "up", None, None]
+    assert [contender(scores, entrant).floated for entrant in "abcdef"] == [None, None, "down", "up", None, None]
 
 
 def test_a_race_that_nobody_ran_is_no_meeting() -> None:
