@@ -193,8 +193,7 @@ class Crosstable:
 
     def enter_result(self, number: int, table: int, result: RaceResult, race: int = 1) -> Crosstable:
         """race: counts the table's races from 1; a drawn race that is run again is a new one."""
-        self._counted_pairing(number, table)
-        races = self.races.get((number, table), ())
+        races = self._counted_races(number, table)
         if self.format.settle(races) is not None:
             raise ResultRefused(f"table {table} of round {number} has its result already: correct it if it is wrong")
         if race != len(races) + 1:
@@ -203,8 +202,7 @@ class Crosstable:
 
     def correct(self, number: int, table: int, result: RaceResult | None, race: int = 1) -> Crosstable:
         """Correct a race that has a result. result: None strikes it, which opens the race again."""
-        self._counted_pairing(number, table)
-        races = self.races.get((number, table), ())
+        races = self._counted_races(number, table)
         if not 0 < race <= len(races):
             raise ResultRefused(f"race {race} of table {table} of round {number} has no result to correct")
         # Races that were run because the struck one was drawn go with it.
@@ -236,13 +234,14 @@ class Crosstable:
     def _with(self, entrant: Entrant) -> Crosstable:
         return replace(self, entrants={**self.entrants, entrant.id: entrant})
 
-    def _counted_pairing(self, number: int, table: int) -> Pairing:
+    def _counted_races(self, number: int, table: int) -> tuple[RaceResult, ...]:
+        """The results of the table's races so far. Raises ResultRefused if it can have none."""
         pairing = self.pairing(number, table)
         if pairing is None:
             raise ResultRefused(f"round {number} has no table {table}")
         if not pairing.counted:
             raise ResultRefused(f"table {table} of round {number} is a bye that does not count")
-        return pairing
+        return self.races.get((number, table), ())
 
     def _forfeit_absent(self) -> Crosstable:
         """Forfeit the open tables of the last round whose entrants have withdrawn, once and for all."""
