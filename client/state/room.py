@@ -163,6 +163,10 @@ class RoomModel(Struct, frozen=True):
             shared = len(first) > 1
         return tuple(count + (number in first and not shared) for number, count in enumerate(self.won))
 
+    def away_ms(self, now_ms: int) -> dict[int, int]:
+        """How long each player who is away has left to come back, by seat; negative once it is over."""
+        return {seat: until_ms - now_ms for seat, until_ms in self.away_until_ms}
+
     @property
     def ply(self) -> int:
         """How many moves this client's player has made, which is the ply of their next one."""

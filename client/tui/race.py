@@ -341,7 +341,7 @@ def _type_key(step: Step, key: str) -> Step | None:
 
 def _times(scene: Scene) -> Hashable:
     room = scene.model.room
-    return None if room is None else (times(scene, room), tuple((until_ms - scene.clock_ms) // 1000 for _, until_ms in room.away_until_ms))
+    return None if room is None else (times(scene, room), tuple(ms // 1000 for ms in room.away_ms(scene.clock_ms).values()))
 
 
 SCREEN = Screen(

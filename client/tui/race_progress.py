@@ -32,7 +32,7 @@ CURVE_MS = 5_000
 
 def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everybody's bar, and below them who leads, if there is a row for it."""
-    away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
+    away = room.away_ms(scene.clock_ms)
     total = deck_size(scene.model.rules, room.options)
     strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info, total))}
     drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)

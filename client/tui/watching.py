@@ -189,7 +189,6 @@ def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, wid
 
 
 def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> list[Line]:
-    away = {seat: until_ms - scene.clock_ms for seat, until_ms in room.away_until_ms}
     total = deck_size(scene.model.rules, room.options)
     return seat_lines(
         info,
@@ -198,7 +197,7 @@ def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) 
         scene.theme,
         cards=total,
         own=False,
-        away_ms=away.get(info.seat),
+        away_ms=room.away_ms(scene.clock_ms).get(info.seat),
         beaten=was_racing(info, room.seats),
         role=f"curve {info.seat % 8}",
     )
@@ -271,7 +270,7 @@ def _times(scene: Scene) -> Hashable:
     if room is None:
         return None
     left = race_clock_ms(room.started_at_ms, scene.clock_ms) // 100 if room.phase == "countdown" else 0
-    return left, tuple((until_ms - scene.clock_ms) // 1000 for _, until_ms in room.away_until_ms)
+    return left, tuple(ms // 1000 for ms in room.away_ms(scene.clock_ms).values())
 
 
 SCREEN = Screen("watch", "Watching", KEYS, lambda state, ui: state.room is None and ui.watch is not None, _update, _view, times=_times)
