@@ -19,6 +19,7 @@ from client.cli.shared import (
     URL_HELP,
     Json,
     Url,
+    Yes,
     address_of,
     code_of,
     complain,
@@ -223,7 +224,7 @@ def copy_identity(
 def forget_identity(
     server: Annotated[str, typer.Argument(metavar="SERVER", help="The address, as carpet whoami shows it.")],
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Only this one of your players there. [default: all of them]")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Remove your players at a server from this machine.
 

@@ -19,6 +19,7 @@ from client.cli.looks import prints
 from client.cli.shared import (
     MISUSED,
     URL_HELP,
+    Force,
     Json,
     Url,
     address_of,
@@ -92,7 +93,7 @@ def export(
     url: Url,
     race: Annotated[str, typer.Argument(metavar="ID", help="The race's id, as carpet history shows it.")],
     file: Annotated[str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json]")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Save the record of a finished race.
 
@@ -190,9 +191,7 @@ def kept_races(name: str | None, limit: int) -> list[PastRace]:
         # As on a server, a house bot does not count as a player.
         raced = (record for record in records if any(seat.name == name and seat.bot is None for seat in record.seats))
         return [past_race(record, players=(), names={name}) for record in islice(raced, limit)]
-    known = [each.identity for each in IdentityStore(folder).known()]
-    players = {identity.player for identity in known if identity.player is not None}
-    names = {identity.name for identity in known}
+    players, names = IdentityStore(folder).own()
     return [past_race(record, players=players, names=names) for record in islice(records, limit)]
 
 

@@ -237,9 +237,8 @@ def play_on(
 
 def own_seat(record: Record) -> int:
     """The seat of this machine's player, from 0. Ends the command if it cannot be known."""
-    known = [each.identity for each in IdentityStore(home_folder()).known()]
-    players = {identity.player for identity in known if identity.player is not None}
-    own = past_race(record, players=players, names={identity.name for identity in known}).own
+    players, names = IdentityStore(home_folder()).own()
+    own = past_race(record, players=players, names=names).own
     if own is None:
         fail("The record does not show which seat is yours: add --seat N, counted from 1 as verify does.", MISUSED)
     return own

@@ -14,7 +14,9 @@ from client.cli import commands
 from client.cli.looks import menu_start
 from client.cli.shared import (
     MISUSED,
+    Countdown,
     Deal,
+    Grace,
     Name,
     Rules,
     Url,
@@ -122,8 +124,8 @@ def host(
     no_autoplay: Annotated[bool, typer.Option("--no-autoplay", help="Each card is sent home by a key press of its own.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate the race; one with a bot or a --deal never is.")] = False,
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for the whole race.")] = 600,
-    countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
-    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
+    countdown: Countdown = 3,
+    grace: Grace = 60,
     series_grace: Annotated[
         int | None,
         typer.Option(

@@ -140,7 +140,11 @@ Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the s
 Rules = Annotated[
     str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt; `carpet-server rules list` shows all.")
 ]
+Countdown = Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")]
+Grace = Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
 
 LOOKS: dict[str, Any] = {
     "four_colour": typer.Option("--four-colour", "--four-color", help="A deck with a colour for each suit."),

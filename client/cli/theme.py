@@ -10,6 +10,7 @@ import typer
 from client.cli.looks import USED
 from client.cli.shared import (
     MISUSED,
+    Force,
     examples,
     fail,
     keep_usual,
@@ -56,7 +57,7 @@ def show(theme: Chosen) -> None:
 def new(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it.")],
     like: Annotated[Path, typer.Option(metavar="NAME|FILE", help="The theme to begin with.")] = Path("classic"),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Write a theme into a file, to change its colours there."""
     name = "".join(sign for sign in file.stem if sign.isalnum() or sign in " -_")[:24].strip()

@@ -14,8 +14,11 @@ import typer
 
 from client.cli.shared import (
     MISUSED,
+    Countdown,
+    Grace,
     Json,
     Url,
+    Yes,
     address_of,
     as_player,
     converted,
@@ -88,8 +91,8 @@ def create(
     double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
-    countdown: Annotated[int, typer.Option(metavar="S", min=1, max=10, help="Seconds from everybody being ready to the start.")] = 3,
-    grace: Annotated[int, typer.Option(metavar="S", min=5, max=600, help="Seconds a player may be away before they forfeit.")] = 60,
+    countdown: Countdown = 3,
+    grace: Grace = 60,
     places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="The most entrants, bots included.")] = 256,
     fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are this many.")] = 0,
     bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = "random",
@@ -324,7 +327,7 @@ def end(
     url: Url,
     tournament: Id,
     reason: Reason = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Yes = False,
     name: Name = None,
 ) -> None:
     id_ = tournament_id(tournament)

@@ -13,6 +13,7 @@ import typer
 from client.cli.looks import prints
 from client.cli.shared import (
     MISUSED,
+    Force,
     Json,
     Url,
     address_of,
@@ -96,7 +97,7 @@ def export(
         str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json or ID.csv]")
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="The standings, for a spreadsheet. [default: all of it, as JSON]")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Force = False,
 ) -> None:
     """Save a tournament: entrants, rounds, results, standings.
 

@@ -147,6 +147,11 @@ class IdentityStore:
             for name in sorted(server.tokens, key=lambda name: (name != server.name, name))
         )
 
+    def own(self) -> tuple[set[str], set[str]]:
+        """The ids, as far as they are known, and the names of all players of this machine. Raises IdentityError."""
+        known = [each.identity for each in self.known()]
+        return {identity.player for identity in known if identity.player is not None}, {identity.name for identity in known}
+
     def keep(self, url: str, identity: Identity, *, asked: str = "", last: bool = True) -> None:
         """Remember `identity` for the server of `url`; from now on the name `asked` leads to it. last: they are the default from now on.
 
