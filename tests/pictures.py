@@ -20,7 +20,7 @@ import pyte
 import urwid
 from pyte.screens import Char
 
-from client.tui.export import CELL, Run, svg_of
+from client.tui.export import CELL, Look, Run, svg_of
 from client.tui.picture import Picture
 from client.tui.scene import scene_of
 from client.tui.terminal import Painted
@@ -55,7 +55,7 @@ def svg(screen: pyte.Screen) -> str:
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
         # The second half of a wide character is an empty cell.
         runs = [("".join(cell.data for cell in run), *looks) for looks, run in groupby(cells, key=_looks)]
-        rows.append([Run(text, ink, back, bold) for text, back, ink, bold in runs if text])
+        rows.append([Run(text, Look(ink, back, bold)) for text, back, ink, bold in runs if text])
     return svg_of(rows, screen.columns)
 
 

@@ -95,9 +95,9 @@ def seat_lines(
     role = role or ("own" if own else "other")
     name = seat_name(info)
     grows = "pulse" if stroke is not None and stroke.is_fresh else role
+    home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
     if rows <= 1:
         # With two decks a suit has two foundations, so a top card says little.
-        home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
         tail: Line = [
             ("strong", f" {home:>{len(str(cards))}} "),
             *(_tops(info, theme) if cards <= DECK_SIZE and tops and not is_ghost else []),
@@ -107,7 +107,6 @@ def seat_lines(
         middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, grows)
         return [[(role, fit(name, 9) + " "), *middle, *tail]]
     count_role = "good" if on_last_cards(info, cards) else "strong"
-    home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
     count: Line = [(count_role, home), ("faint", f"/{cards}")]
     kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
     kept = max(len(kind), 6)

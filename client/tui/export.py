@@ -54,12 +54,10 @@ class Look(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Text in one look. ink, ground: `#rrggbb`."""
+    """Text in one look."""
 
     text: str
-    ink: str
-    ground: str
-    bold: bool = False
+    look: Look
 
 
 Cell: TypeAlias = tuple[str, Look]
@@ -111,7 +109,7 @@ def text_of(rows: Sequence[Line]) -> str:
 def coloured(rows: Sequence[Line], settings: UiSettings) -> list[list[Run]]:
     """The rows in the colours of the player's palette."""
     looks = _looks(settings)
-    return [[Run(text, *looks[role]) for role, text in row if text] for row in rows]
+    return [[Run(text, looks[role]) for role, text in row if text] for row in rows]
 
 
 def _looks(settings: UiSettings) -> dict[str, Look]:
@@ -213,7 +211,7 @@ def _document(parts: Iterable[str], columns: int, rows: int) -> str:
 
 
 def _runs(cells: Sequence[Cell]) -> list[Run]:
-    return [Run("".join(sign for sign, _ in run), *look) for look, run in groupby(cells, key=itemgetter(1))]
+    return [Run("".join(sign for sign, _ in run), look) for look, run in groupby(cells, key=itemgetter(1))]
 
 
 def _drawn(placed: Iterable[tuple[int, int, Iterable[Run]]]) -> list[str]:
@@ -221,14 +219,14 @@ def _drawn(placed: Iterable[tuple[int, int, Iterable[Run]]]) -> list[str]:
     filled: dict[tuple[bool, str], list[_Box]] = defaultdict(list)
     texts = []
     for x, y, runs in placed:
-        signs: list[tuple[int, str, Run]] = []
+        signs: list[tuple[int, str, Look]] = []
         for run in runs:
-            filled[False, run.ground].append(_Box(x, y, text_width(run.text), 1))
+            filled[False, run.look.ground].append(_Box(x, y, text_width(run.text), 1))
             for sign in wcwidth().iter_graphemes(run.text):
                 blocks = [_Box(x + left, y + top, width, height) for left, top, width, height in _blocks(sign)]
-                filled[True, run.ink] += blocks
+                filled[True, run.look.ink] += blocks
                 if not blocks and sign != " ":
-                    signs.append((x, sign, run))
+                    signs.append((x, sign, run.look))
                 x += text_width(sign)
         texts += [_text([*alike], y) for _, alike in groupby(signs, key=lambda each: (each[2].ink, each[2].bold))]
     # Grounds first: a character may stick out over the next cell's ground.
@@ -262,13 +260,13 @@ def _path(colour: str, boxes: Iterable[_Box]) -> str:
     return f'<path fill="{colour}" d="{"".join(parts)}"/>'
 
 
-def _text(signs: Sequence[tuple[int, str, Run]], y: int) -> str:
+def _text(signs: Sequence[tuple[int, str, Look]], y: int) -> str:
     """Characters of one look in a row. Each gets its own position, since fonts differ in their widths."""
-    run = signs[0][2]
+    look = signs[0][2]
     # A grapheme of several code points needs a position for each; only the first counts.
     places = " ".join(f"{x * CELL[0]}" for x, sign, _ in signs for _ in sign)
-    weight = ' font-weight="bold"' if run.bold else ""
-    return f'<text x="{places}" y="{y * CELL[1] + 14.5}" fill="{run.ink}"{weight}>{escape("".join(sign for _, sign, _ in signs))}</text>'
+    weight = ' font-weight="bold"' if look.bold else ""
+    return f'<text x="{places}" y="{y * CELL[1] + 14.5}" fill="{look.ink}"{weight}>{escape("".join(sign for _, sign, _ in signs))}</text>'
 
 
 def _blocks(sign: str) -> Iterator[tuple[float, float, float, float]]:
@@ -305,12 +303,12 @@ def _written(change: Change) -> str:
     """A change as the text that a terminal is sent."""
     parts = [f"\x1b[{change.row + 1};{change.column + 1}H"]
     before = Look("", "")
-    for number, run in enumerate(_runs(change.cells)):
-        codes = [] if number and run.bold is before.bold else ["1" if run.bold else "22"]
-        codes += [] if run.ink == before.ink else [_sgr(38, run.ink)]
-        codes += [] if run.ground == before.ground else [_sgr(48, run.ground)]
-        before = Look(*run[1:])
-        parts.append(f"\x1b[{';'.join(codes)}m{run.text}")
+    for number, (text, look) in enumerate(_runs(change.cells)):
+        codes = [] if number and look.bold is before.bold else ["1" if look.bold else "22"]
+        codes += [] if look.ink == before.ink else [_sgr(38, look.ink)]
+        codes += [] if look.ground == before.ground else [_sgr(48, look.ground)]
+        before = look
+        parts.append(f"\x1b[{';'.join(codes)}m{text}")
     return "".join(parts)
 
 
