@@ -11,7 +11,8 @@ import typer
 
 from client.cli.looks import prints
 from client.cli.shared import FAILED, MISUSED, Json, Rules, Url, address_of, examples, fail, print_json, print_text
-from client.local.load import LoadResult, find_load, run_load
+from client.local.load import find_load, run_load
+from client.local.load_figures import LoadResult
 from client.local.load_worker import Plan
 from client.text.chart import BLOCKS
 from client.text.tables import bars, table_lines

@@ -1,6 +1,6 @@
 """The load generator: any number of processes, each with players on their own sockets, and their results added up.
 
-`load_worker` has how one process plays and measures; the command has what is shown of it.
+`load_worker` has how one process plays and measures, `load_figures` what is measured; the command has what is shown of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Final, TypeAlias
 import msgspec
 
 from client.connection.errors import Failure
-from client.local.load_worker import Histogram, LoadCounts, Plan, work
+from client.local.load_figures import LoadCounts, LoadResult, together
+from client.local.load_worker import Plan, work
 
 Progress: TypeAlias = Callable[[int, int, float | None], None]
 """Called with how many races run, of how many, and for how many seconds has been measured; None before that."""
@@ -24,40 +25,12 @@ Progress: TypeAlias = Callable[[int, int, float | None], None]
 Worker: TypeAlias = Callable[[Connection, Plan, float, str], None]
 """Like `load_worker.work`, for a server that speaks another protocol."""
 
-Quantiles: TypeAlias = dict[str, float | None]
-
 FOUND_WITHIN: Final = 0.05
 """The search ends when the largest load that holds and the smallest that does not are this close."""
 
 
 class LoadFailed(Failure):
     """The load could not be produced; the text says why."""
-
-
-class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one load. Times in milliseconds. players_s: players seated and dealt per second. busiest: the share of a core that the
-    busiest generator process took; near 1, it was the bottleneck, not the server. by_second: the answers to moves in each second.
-    """
-
-    races: int
-    processes: int
-    seconds: float
-    moves: int
-    moves_s: float
-    players_s: float
-    view_ms: Quantiles
-    progress_ms: Quantiles
-    watched_ms: Quantiles
-    errors: dict[str, int]
-    generator_cpu_s: float
-    busiest: float
-    view: Histogram
-    by_second: dict[int, Histogram]
-
-    def holds(self, bound_ms: float) -> bool:
-        """Whether nothing failed and 99 % of the moves were answered within the bound."""
-        p99 = self.view_ms["p99"]
-        return not self.errors and p99 is not None and p99 <= bound_ms
 
 
 def run_load(plan: Plan, *, seconds: float, processes: int, progress: Progress, worker: Worker = work) -> LoadResult:
@@ -155,42 +128,3 @@ def _heard(pipe: Connection) -> object:
     if isinstance(told, str):
         raise LoadFailed(told)
     return told
-
-
-def together(tallies: list[LoadCounts]) -> LoadResult:
-    """The result of all processes, each of which has measured for some time."""
-    view, progress, watched = Histogram(), Histogram(), Histogram()
-    by_second: dict[int, Histogram] = {}
-    errors: dict[str, int] = {}
-    for tally in tallies:
-        for second, views in tally.by_second.items():
-            view.merge(views)
-            by_second.setdefault(second, Histogram()).merge(views)
-        progress.merge(tally.progress)
-        watched.merge(tally.watched)
-        for why, count in tally.errors.items():
-            errors[why] = errors.get(why, 0) + count
-    seconds = max(tally.seconds for tally in tallies)
-    moves = sum(tally.moves for tally in tallies)
-    return LoadResult(
-        races=sum(tally.races for tally in tallies),
-        processes=len(tallies),
-        seconds=round(seconds, 2),
-        moves=moves,
-        moves_s=round(moves / seconds, 1),
-        players_s=round(sum(2 * tally.races / tally.setup_s for tally in tallies), 1),
-        view_ms=_quantiles(view),
-        progress_ms=_quantiles(progress),
-        watched_ms=_quantiles(watched),
-        errors=errors,
-        generator_cpu_s=round(sum(tally.busy for tally in tallies), 2),
-        busiest=round(max(tally.busy / tally.seconds for tally in tallies), 2),
-        view=view,
-        by_second=by_second,
-    )
-
-
-def _quantiles(histogram: Histogram) -> Quantiles:
-    found = {"p50": histogram.quantile(0.5), "p90": histogram.quantile(0.9), "p99": histogram.quantile(0.99)}
-    most = histogram.most if histogram.counts else None
-    return {name: None if ms is None else round(ms, 2) for name, ms in [*found.items(), ("max", most)]}

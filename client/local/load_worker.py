@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from client.connection.address import Address, parse_address
+from client.local.load_figures import Histogram, LoadCounts
 from client.local.load_wire import Connection, Loop, Told
 from protocol.text import counted
 
@@ -37,9 +38,6 @@ LEAVING: Final = 300
 """Races per second whose players leave after the measurement."""
 TURNED_AWAY: Final = "the server answers 503"
 
-_STEPS: Final = 16
-"""Histogram buckets between a time and twice that time; a quantile is right to four per cent."""
-
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What one process does. rate: moves per second of each player; 0 to move as soon as the last move is answered. fewer: if not all races
@@ -52,63 +50,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     watchers: int
     rules: str
     fewer: bool = False
-
-
-class Histogram(msgspec.Struct):
-    """Times in milliseconds, counted in buckets of equal ratio, so that several processes' counts can be added up."""
-
-    counts: dict[int, int] = {}
-    most: float = 0.0
-
-    def add(self, ms: float) -> None:
-        bucket = math.floor(math.log2(max(ms, 0.001)) * _STEPS)
-        self.counts[bucket] = self.counts.get(bucket, 0) + 1
-        self.most = max(self.most, ms)
-
-    def merge(self, other: Histogram) -> None:
-        for bucket, count in other.counts.items():
-            self.counts[bucket] = self.counts.get(bucket, 0) + count
-        self.most = max(self.most, other.most)
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts.values())
-
-    def by_doubling(self) -> list[tuple[float, int]]:
-        """Upper bounds (powers of two, in ms) with how many times lie between each and the bound before, without empty ends."""
-        doubled: dict[int, int] = {}
-        for bucket, count in self.counts.items():
-            doubled[bucket // _STEPS] = doubled.get(bucket // _STEPS, 0) + count
-        steps = range(min(doubled), max(doubled) + 1) if doubled else ()
-        return [(2.0 ** (step + 1), doubled.get(step, 0)) for step in steps]
-
-    def quantile(self, part: float) -> float | None:
-        """The time below which this share of them lies; None if there are none."""
-        wanted, seen = part * self.total, 0
-        for bucket, count in sorted(self.counts.items()):
-            seen += count
-            if seen >= wanted:
-                return min(top_ms(bucket), self.most)
-        return None
-
-
-def top_ms(bucket: int) -> float:
-    """The upper end of a bucket, in milliseconds."""
-    return float(2 ** ((bucket + 1) / _STEPS))
-
-
-class LoadCounts(msgspec.Struct):
-    """by_second: answers to moves in each measured second. busy: seconds of processor time. setup_s: until the last race started."""
-
-    moves: int = 0
-    races: int = 0
-    by_second: dict[int, Histogram] = {}
-    progress: Histogram = msgspec.field(default_factory=Histogram)
-    watched: Histogram = msgspec.field(default_factory=Histogram)
-    errors: dict[str, int] = {}
-    seconds: float = 0.0
-    busy: float = 0.0
-    setup_s: float = 0.0
 
 
 # ---- the game

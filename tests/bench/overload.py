@@ -30,9 +30,10 @@ import msgspec
 
 from client.connection.address import parse_address
 from client.local import load_worker
-from client.local.load import LoadResult, run_load
+from client.local.load import run_load
+from client.local.load_figures import Histogram, LoadResult
 from client.local.load_wire import Connection, Told
-from client.local.load_worker import Histogram, Load, Plan
+from client.local.load_worker import Load, Plan
 from server.net.descriptors import raise_limit
 from tests.bench.processes import held_up_s, processor_s, resident_kb
 from tests.bench.side_by_side import NO_MOVES, SERVERS, settle, started

@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from client.local.load import LoadFailed, LoadResult, Worker, find_load, run_load
+from client.local.load import LoadFailed, Worker, find_load, run_load
+from client.local.load_figures import LoadResult
 from client.local.load_worker import Plan, work
 from tests.bench.peers.drivers import work_boardgame, work_colyseus
 from tests.bench.processes import held_up_s, processor_s, resident_kb

@@ -18,9 +18,10 @@ from client.cli.load import load_lines, trial_line
 from client.connection.address import Address, parse_address
 from client.local import load as generator
 from client.local import load_worker
-from client.local.load import LoadFailed, LoadResult, find_load, run_load
+from client.local.load import LoadFailed, find_load, run_load
+from client.local.load_figures import Histogram, LoadCounts, LoadResult, together
 from client.local.load_wire import Connection, Loop, Offered, Told
-from client.local.load_worker import Histogram, Load, LoadCounts, Plan, Race
+from client.local.load_worker import Load, Plan, Race
 from client.local.server_process import open_server
 from tests.client.cli.test_main import run
 
@@ -53,7 +54,7 @@ def test_the_times_of_two_processes_add_up_to_those_of_one(some: list[float], ot
 
 def result(races: int, *times: float, **changes: object) -> LoadResult:
     tally = LoadCounts(moves=len(times), races=races, by_second={0: histogram(*times)}, seconds=2.0, busy=0.5, setup_s=1.0, **changes)  # type: ignore[arg-type]
-    return generator.together([tally])
+    return together([tally])
 
 
 def test_what_is_measured_is_shown_with_what_makes_it_doubtful() -> None:
@@ -62,9 +63,7 @@ def test_what_is_measured_is_shown_with_what_makes_it_doubtful() -> None:
     assert "under 4 ms  ######" in shown
     assert "at most 25% of a core in one." in shown
     assert "slower than the server" not in shown
-    assert "slower than the server" in "\n".join(
-        load_lines(generator.together([LoadCounts(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True)
-    )
+    assert "slower than the server" in "\n".join(load_lines(together([LoadCounts(seconds=1, busy=0.9, setup_s=1)]), ascii_only=True))
     assert "3 times race/not-started" in "\n".join(load_lines(result(10, 1.0, errors={"race/not-started": 3}), ascii_only=True))
 
 
