@@ -118,6 +118,7 @@ class Identification:
             visit.connection.shut(CloseCode.HELLO_TIMEOUT, "no hello")
 
     def hello(self, visit: Visit, message: Hello) -> None:
+        """Find or make the player who says hello; the answer follows. Raises Refusal for a second hello, and for too many newcomers."""
         if visit.player is not None or (visit.watches_as is not None and not _would_race(visit, message)):
             raise Refusal(ErrorCode.HELLO_TWICE)
         if message.token is None and not message.watch:
@@ -193,6 +194,7 @@ class Identification:
         visit.connection.post(Outgoing(self._welcome(watching, token, watches=True)))
 
     def ask_who(self, visit: Visit, message: WhoAmI | Rename) -> None:
+        """Say, once the store has answered, who they are, or are from now on. Raises Refusal if nothing tells who is meant."""
         if message.token is None and visit.player is None and visit.watches_as in (None, NOBODY):
             raise Refusal(ErrorCode.HELLO_FIRST if visit.watches_as is None else ErrorCode.WATCHES_ONLY)
         visit.connection.hold()

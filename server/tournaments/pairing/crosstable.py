@@ -176,6 +176,7 @@ class Crosstable:
         return self._with(replace(found, withdrawn_after=None))
 
     def pair(self, paired: Round) -> Crosstable:
+        """Add a round, however it was paired. Raises RoundUnfinished, RoundRefused, UnknownEntrant."""
         self._check_finished()
         if paired.number != len(self.rounds) + 1:
             raise RoundRefused(f"round {paired.number} does not follow round {len(self.rounds)}")
