@@ -104,7 +104,7 @@ def run_daily(
     "board", epilog=examples("carpet daily board carpet.example", "carpet daily board carpet.example carpet --date 2026-11-20")
 )
 def daily_board(
-    url: Url,
+    url: MaybeUrl = None,
     rules: Rules = "carpet",
     date: Annotated[str | None, typer.Option("--date", metavar="YYYY-MM-DD", help="Which day, in UTC. [default: today]")] = None,
     name: Name = None,
@@ -114,7 +114,7 @@ def daily_board(
 
     While the day lasts, you see them only after your own run.
     """
-    address = address_of(url)
+    address = address_of(url or _only_server())
     _keep_commitments(address)
     show_board(address, ListRuns(kind="daily", id=date, rules=rules), name=name, as_json=as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC
 
@@ -34,6 +35,21 @@ def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]
     widths = {0: 5, 1: 20, 2: 4, 3: 8, 4: 5}
     lines = table_lines(headings, [_row(row, with_days) for row in shown], right={0, *range(2, len(headings) - 1)}, widths=widths)
     return [(False, lines[0]), *((row == runs.own, line) for row, line in zip(shown, lines[1:], strict=True))]
+
+
+def run_line(runs: Runs, rules: str, cards: int, server: str) -> str:
+    """One's own run in a line to give to others, who learn nothing of the deal from it; empty before it is over.
+
+    rules: the name of its rule set. cards: how many there are. server: how others name it; empty if they cannot come there.
+    """
+    own = runs.own
+    if own is None:
+        return ""
+    what = f"deal of {clean_chat(runs.id)}" if runs.kind == "daily" else f"challenge {clean_name(runs.id)}"
+    home = f"{own.home}/{cards} in {clock_text(own.ended_at_ms if own.state == 'won' else own.home_at_ms)}"
+    way = ["daily", server, clean_name(runs.rules)] if runs.kind == "daily" else ["challenge", "run", server, clean_name(runs.id)]
+    come = f" Your turn: {shlex.join(['carpet', *way])}" if server else ""
+    return f"Carpet Race, {what}, {clean_name(rules)}: {home}, place {own.place} of {runs.runs}.{come}"
 
 
 def _row(row: RunRow, with_days: bool) -> tuple[str, ...]:

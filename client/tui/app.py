@@ -252,7 +252,9 @@ class App:
             document = await trio.to_thread.run_sync(lambda: "".join(write(line, RACE_SIZE, settings)), abandon_on_cancel=True)
         else:
             colours = TEXT_COLOURS if wanted.kind == "txt" else COLOURS
-            scene = replace(scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=colours), still=True)
+            # Whatever was looked up on the result last: its details would tell others nothing.
+            ui = replace(self._driver.ui, details=False, review=None)
+            scene = replace(scene_of(self._driver.state, ui, _now_ms(), colours=colours), still=True)
             rows = titled(rows_of(view(scene, size), size), record, size, settings)
             document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
         self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.ending, document)))

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from client.state.capabilities import rules_of
 from client.state.store import Model
-from client.text.runs import board_lines, board_title, moment_text
+from client.text.runs import board_lines, board_title, moment_text, run_line
 from client.text.width import fit
-from client.tui.actions import Do, ScreenAction
+from client.tui.actions import Copy, Do, ScreenAction
 from client.tui.keymap import BACK, Binding, Command, Keys
 from client.tui.picture import Line, Picture, Size, block, foot, screen, shifted, wrap_text
 from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step, way
+from protocol.cards import DECK_SIZE
 from protocol.run_messages import ListRuns, RunDaily, Runs
 from protocol.text import counted
 
 KEYS: Keys = (
     Binding(Command.PLAY, ("enter", " "), "run", "Run this deal, or go on with your run: one try."),
     Binding(Command.TURN, ("tab",), "next rules", "The deal of the next rule set; left: of the one before."),
+    Binding(Command.SHARE, ("s",), "share", "Copy a line about your run, to give to others."),
     Binding(Command.DAILY, ("d",), "again", "Get the board again.", shown=False),
     BACK,
 )
@@ -60,7 +63,8 @@ def _view(scene: Scene, size: Size) -> Picture:
         lines += [[("own" if own else "felt", fit(text, inner))] for own, text in board_lines(runs, rows=rows)]
         lines += [[], *[[("faint", text)] for text in told]]
     body = shifted(block(lines), (width - inner) // 2)
-    return screen(size, head(scene, width), body, remarks(scene, width, 2), foot(KEYS, scene.theme, width))
+    without = frozenset({Command.SHARE} if runs is None or runs.own is None else {Command.PLAY})
+    return screen(size, head(scene, width), body, remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=without))
 
 
 def _sentences(runs: Runs) -> list[str]:
@@ -69,12 +73,23 @@ def _sentences(runs: Runs) -> list[str]:
     if own is None:
         said = ["Enter begins your run, or goes on with it. You have one try, and its clock does not stop if you leave."]
     else:
+        placed = f"You placed {own.place} of {runs.runs}." if runs.runs > 1 else "Yours is the only run so far."
         streak = f" That makes {counted(own.days, 'day')} in a row." if own.days > 1 else ""
-        said = [f"You placed {own.place} of {runs.runs}.{streak} The next deal comes at midnight UTC."]
+        said = [f"{placed}{streak} The next deal comes at midnight UTC."]
+        said.append("Beats: how many of the other runs; days: in a row; won: days in a row with every card home.")
     return said if runs.secret is not None else [*said, f"The shuffle stays secret until {moment_text(runs.reveals_at_ms)} UTC."]
 
 
 # ---- what keys and clicks do
+
+
+def share(step: Step, runs: Runs | None) -> Step:
+    """Copy a line about one's own run, if it is over."""
+    settings, info = step.ui.settings, rules_of(step.state.rules, runs.rules) if runs is not None else None
+    cards = DECK_SIZE * (info.decks if info is not None else 1)
+    server = settings.server if not settings.is_near else ""
+    line = run_line(runs, info.name if info is not None else runs.rules, cards, server) if runs is not None else ""
+    return step.then(Copy(line)).note(f"Copied, if your terminal lets programs copy: {line}") if line else step
 
 
 def _update(step: Step, action: ScreenAction) -> Step:
@@ -86,6 +101,8 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return step.send(RunDaily(rules=step.ui.rules, ref=DAILY_REFERENCE))
         case Do(Command.TURN | Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
             return _turned(step, 1 if command is Command.TURN else way(command))
+        case Do(Command.SHARE):
+            return share(step, _runs(step.state, step.ui.rules))
         case Do(Command.DAILY):
             return asked(step)
         case Do(Command.BACK):

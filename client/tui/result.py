@@ -10,6 +10,7 @@ from client.text.formatting import deck_size
 from client.text.runs import board_lines, board_title, moment_text
 from client.text.tournaments import outcome_sentence, phase_sentence
 from client.text.width import clip, fit
+from client.tui import daily
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share
 from client.tui.everywhere import is_preparing
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
@@ -35,7 +36,7 @@ KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
     Binding(Command.REVIEW, ("v",), "review", "Show what was possible in your game, or the curves again."),
     Binding(Command.REPLAY, ("y",), "replay", "Watch the race again, both boards side by side."),
-    Binding(Command.SHARE, ("s",), "share", "Write this result or a recording of the race into a file."),
+    Binding(Command.SHARE, ("s",), "share", "Write result or race to a file; of a run, copy a line."),
     LEAVE,
     TALK,
     # Last, since in narrow terminals there is no room for them in the row of keys; what is told of them names the key.
@@ -117,7 +118,10 @@ def _refused(scene: Scene) -> frozenset[Command]:
     """What cannot be done behind a race that is run once, or alone, once a player has left, and while the record is closed."""
     room = scene.model.finished
     assert room is not None
-    closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY, Command.SHARE} if room.record is None else set()
+    closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY} if room.record is None else set()
+    runs = _runs(scene.model, room)
+    if room.record is None and (runs is None or runs.own is None):
+        closed.add(Command.SHARE)
     if turning_point(room) is None:
         closed.add(Command.TURNED)
     if room.shared is not None or room.left or scene.model.is_at_table:
@@ -359,7 +363,8 @@ def _share(step: Step) -> Step:
     if room is None:
         return step.note("There is no race to share yet.")
     if room.record is None:
-        return step.note(_closed_sentence(step.state, room))
+        runs = _runs(step.state, room)
+        return daily.share(step, runs) if runs is not None and runs.own is not None else step.note(_closed_sentence(step.state, room))
     offers = (
         ("A picture of this result (SVG)", Share(room.record, "svg")),
         ("The same as text", Share(room.record, "txt")),

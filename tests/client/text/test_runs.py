@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from client.text.runs import board_lines, board_title, challenge_lines, moment_text
+from client.text.runs import board_lines, board_title, challenge_lines, moment_text, run_line
 from protocol.run_messages import ChallengeInfo
 from tests.client import runs
 
@@ -80,3 +80,13 @@ def test_challenges_are_listed_with_the_time_that_is_left() -> None:
 def test_a_moment_that_no_calendar_has_is_a_dash() -> None:
     assert moment_text(1_795_262_400_000) == "2026-11-21 12:00"
     assert moment_text(2**62) == "-"
+
+
+def test_a_run_is_told_to_others_in_a_line_that_says_nothing_of_the_deal_and_how_to_run_it_too() -> None:
+    daily, challenge = runs.board(), runs.board("challenge")
+    told = "Carpet Race, deal of 2026-11-21, Carpet: 51/52 in 2:14.6, place 2 of 3."
+    assert run_line(daily, "Carpet", 52, "") == told
+    assert run_line(daily, "Carpet", 52, "carpet.example") == f"{told} Your turn: carpet daily carpet.example carpet"
+    asked = run_line(challenge, "Carpet", 52, "carpet.example:80")
+    assert asked.endswith("Your turn: carpet challenge run carpet.example:80 WUKMRT")
+    assert run_line(runs.board(own=None), "Carpet", 52, "carpet.example") == ""

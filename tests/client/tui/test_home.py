@@ -346,6 +346,9 @@ async def test_who_has_had_their_run_of_the_day_sees_its_board_and_asks_for_no_o
         assert run.screen.shows(f"You placed {board.own.place} of {board.runs}. That makes {board.own.days} days in a row.")
         await run.give("enter")
         assert run.link.taken() == []
+        await run.give("s")
+        line = "Carpet Race, deal of 2026-11-21, Carpet: 51/52 in 2:14.6, place 2 of 3."
+        assert run.screen.shows(f"Copied, if your terminal lets programs copy: {line}")
 
 
 async def test_after_ones_run_of_the_day_its_board_is_shown_again_and_after_another_race_the_home_screen() -> None:
