@@ -196,7 +196,7 @@ def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bo
 
 
 def _marked(entrant: EntrantDocument) -> str:
-    return f"{clean_name(entrant.name)}{' (bot)' if entrant.bot is not None else ''}{' (withdrawn)' if entrant.withdrawn else ''}"
+    return f"{clean_name(entrant.name)}{' (bot)' if entrant.bot is not None else ''}{' (out)' if entrant.withdrawn else ''}"
 
 
 def printable_table(text: str) -> str:

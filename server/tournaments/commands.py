@@ -160,7 +160,7 @@ def _races_by_table(state: TournamentState) -> dict[int, tuple[TableRace, int]]:
 
 def _check_own_decisions(state: TournamentState, player: str) -> None:
     """Raises Refusal. There is a limit because the log stays in memory, and everything in it for good."""
-    # The last one to check in is also the author of what follows, such as bots that fill the seats. That does not count.
+    # In older logs the last one to check in is also the author of what follows, such as bots that fill the seats. That does not count.
     own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
     if own[player] >= OWN_DECISIONS:
         raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")

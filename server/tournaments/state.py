@@ -241,10 +241,12 @@ class TournamentState:
         return changed
 
     def after_all(self, events: Iterable[Event], *, at_ms: int, author: str | None = None) -> TournamentState:
-        """Raises Refused."""
+        """author: who asked for the first of them. What follows by itself from what an entrant does, such as bots that fill the seats, is
+        nobody's. Raises Refused."""
         state = self
         for event in events:
-            state = state.after(event, at_ms=at_ms, author=author)
+            is_theirs = author == self.director or getattr(event, "entrant", None) == author
+            state = state.after(event, at_ms=at_ms, author=author if is_theirs else None)
         return state
 
     def _applied(self, event: Event, at_ms: int, author: str | None) -> TournamentState:  # noqa: C901  (a case for each event)

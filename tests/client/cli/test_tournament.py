@@ -92,7 +92,7 @@ def test_the_standings_have_points_tie_breaks_and_marks(capsys: pytest.CaptureFi
         "    2       2     7½      4      1    122  2  0  2  Anna",
         "    2       2     7½      4      1    122  2  0  2  greedy 1 (bot)",
         "    4       1     5½      ¾      1    75¼  1  0  2  Clara",
-        "    5       ½     4½      ½      1     24  0  1  2  Dan (withdrawn)",
+        "    5       ½     4½      ½      1     24  0  1  2  Dan (out)",
     ]
     assert server.asked == [f"/tournaments/{ID}.json"]
     as_json = json.loads(run(capsys, "tournament", "standings", server.url, ID, "--json").out)
@@ -110,7 +110,7 @@ def test_before_the_first_round_the_standings_say_who_has_checked_in(capsys: pyt
         "   2    1138  yes         Anna",
         "   3     988              Clara",
         "   4          yes         greedy 1 (bot)",
-        "   5                      Dan (withdrawn)",
+        "   5                      Dan (out)",
     ]
 
 
@@ -122,10 +122,10 @@ def test_the_tables_of_a_round_are_printed_with_their_results(capsys: pytest.Cap
     server.says(page(msgspec.json.encode(replace(DOCUMENT, rounds=rounds))))
     assert run(capsys, "tournament", "tables", server.url, ID).out.splitlines() == [
         "Carpet Open: round 2.",
-        "table   player           against         result",
-        "1       Benedikt         Anna",
-        "2 W1-2  Clara            greedy 1 (bot)  1 : 0 (52 : 31 cards)",
-        "3       Dan (withdrawn)  the house       bye",
+        "table   player     against         result",
+        "1       Benedikt   Anna",
+        "2 W1-2  Clara      greedy 1 (bot)  1 : 0 (52 : 31 cards)",
+        "3       Dan (out)  the house       bye",
     ]
     as_json = json.loads(run(capsys, "tournament", "tables", server.url, ID, "--round", "1", "--json").out)
     assert (as_json["round"], [row["first"] for row in as_json["tables"]]) == (1, ["p2"])
