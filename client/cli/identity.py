@@ -37,7 +37,7 @@ from client.storage.commitments import CommitmentStore
 from client.storage.files import document_text, make_file
 from client.storage.identity import IdentityFile, IdentityStore, home_folder, place_of
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
-from protocol.text import clean_chat, clean_name
+from protocol.text import NAME_LENGTH, clean_chat, clean_name
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 
 app = typer.Typer(rich_markup_mode=None)
@@ -133,6 +133,8 @@ def rename(
     """
     if not clean_name(new_name):
         fail("Nothing printable is left of that name; choose another.", MISUSED)
+    if len(new_name.strip()) > NAME_LENGTH:
+        fail(f"A name has {NAME_LENGTH} characters at most; choose a shorter one.", MISUSED)
     place = address_of(url).url
     store = _store()
     kept = _player(store, place, name)

@@ -24,6 +24,8 @@ from protocol.record import SeriesRecord
 from protocol.text import CHAT_LENGTH, clean_chat, clean_name
 from protocol.views import WatcherLine
 
+SHORTER = {"autoplay": ("auto",)}
+"""What is said in the head row where there is no room for the whole word."""
 MORE = " ..."
 """Ends what had to be cut."""
 NOTICE_MS = 8000
@@ -157,9 +159,8 @@ def head(scene: Scene, width: int) -> Picture:
         more += [f"{room.watchers} watching{', all cards' if room.shown_whole else ''}"] if room.watchers else []
         for part in more:
             # Said whole or not at all, and never up against the clock.
-            piece = ("head", f"{dot}{part}")
-            if line_width([*left, piece]) + 1 <= width - line_width(right):
-                left.append(piece)
+            pieces = [("head", f"{dot}{said}") for said in (part, *SHORTER.get(part, ()))]
+            left += [piece for piece in pieces if line_width([*left, piece]) + 1 <= width - line_width(right)][:1]
     return block([spread(left, right, width, "head")])
 
 

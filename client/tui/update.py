@@ -37,7 +37,7 @@ from client.tui.actions import (
 from client.tui.everywhere import done_everywhere
 from client.tui.heard import heard, kept, ready_at_once, replayed, reviewed
 from client.tui.keymap import CURSOR, EVERYWHERE, KEY_NAMES, Command, Keys, commands
-from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, turn_help
+from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_enough, turn_help
 from client.tui.prompt import typed_on
 from client.tui.screens import shown
 from client.tui.step import Step
@@ -105,6 +105,9 @@ def _key(step: Step, key: str) -> Step:
     # Any key stops cards from being sent home one by one.
     step = step.but(homing=False)
     ui = step.ui
+    if step.state.room is None and not is_large_enough(ui.size) and key not in ("q", "esc"):
+        # Nobody sees what it would do. In a race it plays on, though.
+        return step
     if ui.prompt is not None:
         return _type(step, ui.prompt, key)
     if ui.help_from is not None and key in ("page up", "page down", " "):

@@ -47,6 +47,7 @@ def test_a_new_machine_knows_nobody(capsys: pytest.CaptureFixture[str], store: I
     assert run(capsys, "whoami", "here.example").sentence == (
         f"carpet: You have not been at {HERE} yet. Your first visit makes you a player there: carpet home {HERE} takes you there."
     )
+    assert run(capsys, "rename", "here.example", "Berta" * 5).sentence == "carpet: A name has 24 characters at most; choose a shorter one."
     assert run(capsys, "rename", "here.example", "Berta").status == 1
     assert (
         run(capsys, "identity", "export", "-").sentence == "carpet: There is nothing to export: this machine has no player at any server."

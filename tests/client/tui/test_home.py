@@ -298,6 +298,16 @@ async def test_a_bot_is_raced_at_the_rules_that_were_chosen_last() -> None:
         assert run.screen.shows("Rules        Colorado")
 
 
+async def test_in_a_window_that_is_too_small_to_show_a_menu_keys_choose_nothing_there_but_quit() -> None:
+    async with running(size=(60, 20)) as run:
+        await run.say(UP, scenes.welcome())
+        run.link.taken()
+        await run.give("down", "enter", "o", "enter", "m")
+        assert run.link.taken() == []
+        await run.give("q")
+    assert run.outcome is not None
+
+
 async def test_a_name_is_changed_by_a_key_and_the_answer_is_told() -> None:
     async with running(size=(80, 24)) as run:
         await run.say(UP, scenes.welcome())

@@ -192,6 +192,7 @@ async def test_autoplay_sends_home_what_fits_where_the_race_allows_it(mock_clock
     async with racing() as run:
         await run.give("H")
         assert run.screen.shows("Autoplay is on")
+        assert "autoplay" in run.screen.last_text[0]
         (first,) = sent(run)
         view = after(scenes.middle_view(), first)
         # A card that the player plays themselves does not stop it.

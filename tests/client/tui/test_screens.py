@@ -472,6 +472,15 @@ def test_help_begins_with_the_keys_of_the_screen_that_are_of_use_there(name: str
     assert [sentence for sentence in untold if sentence in here] == []
 
 
+@pytest.mark.parametrize(("columns", "told"), [(80, "1 : 0 · auto "), (90, "1 : 0 · autoplay ")])
+def test_that_cards_go_home_by_themselves_stands_at_the_top_in_a_rematch_too(columns: int, told: str) -> None:
+    model = scenes.racing()
+    assert model.room is not None
+    model = replace(model, room=replace(model.room, race=2, won=(1, 0)))
+    ui = replace(UI, settings=replace(UI.settings, autoplay=True))
+    assert told in rows_of(Shown(lambda: model, ui), (columns, 24))[0]
+
+
 def test_who_has_left_the_waiting_room_is_told_whole_however_long_their_name_is() -> None:
     long = scenes.reduced(scenes.waiting(), Seated(version=2, seat=1, name="漢" * 24, bot=None), Unseated(version=3, seat=1))
     told = " ".join(" ".join(rows_of(Shown(lambda: long, now_ms=2000), (80, 24))).split())
