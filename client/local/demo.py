@@ -77,7 +77,7 @@ async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[
             await run_bot(url, name, policy, JoinRace(code=await code_heard.receive()), pace=0 if fast else PACE)
         infos = narrator.model.rules
         demo = Demo(records[0], check(records[0], narrator.model.evidence, 0, decks=deck_size(infos, options) // DECK_SIZE))
-        write(f"The deal, checked by what {FIRST[0]} was told before the cards:")
+        write(f"What {FIRST[0]}'s client tells its player of the deal:")
         for made in demo.checks:
             write(f"  {'ok' if made.ok else 'not checked' if made.ok is None else 'WRONG'}: {made.sentence}")
         return demo
