@@ -123,6 +123,9 @@ export class Connection {
     addEventListener("online", () => this.tryNow());
     // The machine itself says that it has no network: nothing to wait for.
     addEventListener("offline", () => this.#giveUp());
+    // A page that is left by a link is kept for whoever comes back, and an open line with it: to the others they would still be there.
+    addEventListener("pagehide", () => this.#giveUp(0));
+    addEventListener("pageshow", ({ persisted }) => persisted && this.tryNow());
     // A server that has joined the place since this document was made: a newer one may go there.
     document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => effectiveDirective === "connect-src" && reload());
   }
@@ -208,11 +211,11 @@ export class Connection {
     this.onTaken();
   }
 
-  #giveUp() {
+  /** Where the place has others, one of these is asked first. */
+  #giveUp(code = LET_GO) {
     if (this.#socket === null) return;
     const socket = this.#socket;
-    // Where the place has others, one of these is asked first.
-    this.#lose(LET_GO);
+    this.#lose(code);
     leave(socket);
   }
 

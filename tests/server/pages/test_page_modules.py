@@ -898,6 +898,49 @@ def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
     ]
 
 
+def test_a_page_that_is_left_holds_no_line_and_has_one_again_when_somebody_comes_back_to_it() -> None:
+    script = """
+        const heard = {};
+        const lines = [];
+        class WebSocket {
+            static OPEN = 1;
+            readyState = 1;
+            constructor(url) { this.url = url; lines.push(this); }
+            send() {}
+            close() { this.readyState = 3; }
+        }
+        Object.assign(globalThis, { WebSocket, location: { protocol: "http:", host: "a.example" }, document: { addEventListener() {} },
+            setInterval() {}, addEventListener: (kind, act) => { heard[kind] = act; } });
+        const { Connection } = await import(`${web}/connection.js`);
+        const does = Object.fromEntries(["onUp", "onMessage", "onMoved"].map((name) => [name, () => {}]));
+        const told = [];
+        const onLost = () => told.push("lost");
+        const onTaken = () => told.push("taken");
+        const connection = new Connection({ ...does, onLost, onTaken, hello: () => ({ type: "hello", name: "" }), asks: () => [] });
+        const welcome = JSON.stringify({ type: "welcome", nodes: ["ws://b.example"] });
+        const states = () => told.push(lines.map(({ readyState }) => readyState));
+        connection.open();
+        lines[0].onmessage({ data: welcome });
+        heard.pagehide({ persisted: true });
+        states();
+        heard.pageshow({ persisted: false });
+        states();
+        heard.pageshow({ persisted: true });
+        states();
+        // Where another window has taken over, coming back takes nothing.
+        lines[1].onmessage({ data: welcome });
+        lines[1].onclose({ code: 4009 });
+        heard.pagehide({ persisted: true });
+        heard.pageshow({ persisted: true });
+        states();
+        console.log(JSON.stringify([told, lines.map(({ url }) => url)]));
+    """
+    told, urls = node(script, None)
+    assert told == ["lost", [3], [3], [3, 1], "taken", [3, 1]]
+    # The server had not gone.
+    assert urls == ["ws://a.example/"] * 2
+
+
 def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
     def seats(*homes: int) -> tuple[RunningSeatInfo, ...]:
         return tuple(RunningSeatInfo(name=f"P{seat}", bot=None, state="racing", home=home, rating=None) for seat, home in enumerate(homes))
