@@ -21,6 +21,7 @@ export class Game {
   #bars = new Map();
   #plies = new Map();
   #note = "";
+  #notedAt = "";
   table = null;
 
   /** talk(): have something said. @param {import("./player.js").Player} player @param {() => void} talk */
@@ -52,7 +53,14 @@ export class Game {
   /** What is to be said of the last press. */
   note(text) {
     this.#note = text;
+    this.#notedAt = this.#stage;
     if (this.player.room) this.showHint();
+  }
+
+  /** What is said of a press holds no longer than this: a race, its part in it, and a connection or none. */
+  get #stage() {
+    const { room, isOnline } = this.player;
+    return JSON.stringify([room?.code, room?.race, room?.phase, room?.own?.state, isOnline]);
   }
 
   refuse(place) {
@@ -159,6 +167,7 @@ export class Game {
     const { room } = player;
     const view = room.view;
     if (!view) return;
+    if (this.#notedAt !== this.#stage) this.#note = "";
     const back = player.takenBack.length ? `Not played: ${placesText(player.takenBack)}. ` : "";
     setText(this.hint, back + (this.#note || this.#hintText(player, room, view)));
   }

@@ -367,6 +367,36 @@ def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_whe
     assert node(script, None) == [["", "", unread, unread, "Not rated yet · 0 races · 0 won"], 2]
 
 
+def test_what_is_said_of_a_press_goes_with_its_race_its_phase_and_its_connection() -> None:
+    script = """
+        const made = () => ({ textContent: "", setAttribute() {}, addEventListener() {}, append() {}, replaceChildren() {} });
+        Object.assign(globalThis, { document: { createElement: made }, matchMedia: () => ({ matches: false }), addEventListener() {} });
+        const { Game } = await import(`${web}/game.js`);
+        const room = { code: "HKTRWM", race: 1, phase: "racing", view: {}, own: { state: "racing" } };
+        const player = { room, takenBack: [], ahead: ["w"], isOnline: true };
+        const game = new Game(player, () => {});
+        const before = { ...room, isOnline: true };
+        console.log(JSON.stringify(given.map((after) => {
+            const set = ({ isOnline, ...told }) => { player.isOnline = isOnline; Object.assign(room, told); };
+            set(before);
+            game.note("A note.");
+            game.showHint();
+            const noted = game.hint.textContent;
+            set({ ...before, ...after });
+            game.showHint();
+            const then = game.hint.textContent;
+            set(before);
+            game.showHint();
+            return [noted, then, game.hint.textContent];
+        })));
+    """
+    waiting = "Waiting to be played: w."
+    offline = "Not connected: no moves for now. The clock runs on, and your seat is kept a while."
+    steps = [{}, {"race": 2}, {"code": "QWRTPS"}, {"phase": "over"}, {"isOnline": False}]
+    then = ["A note.", waiting, waiting, "", offline]
+    assert node(script, steps) == [["A note.", text, "A note." if at == 0 else waiting] for at, text in enumerate(then)]
+
+
 def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> None:
     script = f"""{SCRIPTED}
         const room = roomOf({{ version: 1, phase: "waiting", seats: [{{ ready: false, state: "waiting" }}] }});
