@@ -95,11 +95,14 @@ export class Ending {
   }
 }
 
-/** Who waits for the player's word, or for whose word they wait. @param {import("./played.js").PlayedRace} room */
-function whoAsks(room) {
+/** Who waits for the player's word, for whose word they wait, or who has gone. @param {import("./played.js").PlayedRace} room */
+export function whoAsks(room) {
   const others = room.seats.filter((seat) => seat.seat !== room.seat && !seat.bot && seat.name !== null);
   const say = (seats, one, more) => (seats.length ? `${seats.map((seat) => clean(seat.name)).join(" and ")} ${seats.length === 1 ? one : more}.` : "");
   if (room.isToBegin) return say(others.filter((seat) => seat.ready), "is ready", "are ready");
+  // Without them there is no other race; at a table of a tournament, or of a deal that is run once, there is none anyway.
+  const left = others.filter((seat) => seat.left);
+  if (left.length && room.shared === null) return say(left, "has left", "have left");
   if (room.own?.again) return "Waiting for the others to ask for another race too.";
   return say(others.filter((seat) => seat.again), "would like to race again", "would like to race again");
 }

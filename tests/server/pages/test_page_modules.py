@@ -1057,6 +1057,33 @@ def test_what_each_has_won_in_a_room_is_said_as_in_the_terminal() -> None:
     assert node(script, given) == list(sentences)
 
 
+def test_nobody_is_left_to_wait_for_another_race_with_somebody_who_has_gone() -> None:
+    script = f"""{SCRIPTED}
+        const {{ whoAsks }} = await import(`${{web}}/ending.js`);
+        const end = (name) => ({{ name, bot: null, state: "stopped", home: 6, plies: 3, ended_at_ms: 9, home_at_ms: 9, place: 1 }});
+        const said = (shared, ...steps) => {{
+            player.room = null;
+            player.hear(roomOf({{ phase: "over", shared, seats: [{{}}, {{ seat: 1, name: "Anna" }}, {{ seat: 2, name: "Zoë" }}],
+                ended: [end("Ada"), end("Anna"), end("Zoë")] }}), 0);
+            return steps.map(([type, seat], at) => {{
+                player.hear({{ type, version: 21 + at, seat }}, 0);
+                return whoAsks(player.room);
+            }});
+        }};
+        player.up(welcome("HKTRWM"), null);
+        console.log(JSON.stringify([
+            said(null, ["rematch-asked", 0], ["unseated", 1], ["unseated", 2]),
+            said(null, ["rematch-asked", 1], ["unseated", 1]),
+            said({{ kind: "round", id: "KWPRTM/1" }}, ["unseated", 1]),
+        ]));
+    """
+    assert node(script, None) == [
+        ["Waiting for the others to ask for another race too.", "Anna has left.", "Anna and Zoë have left."],
+        ["Anna would like to race again.", "Anna has left."],
+        [""],
+    ]
+
+
 def test_by_how_much_a_race_was_won_is_said_as_in_the_terminal() -> None:
     script = """
         const { headline } = await import(`${web}/ending.js`);
