@@ -707,6 +707,14 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.press("Leave")
     browser.press("Run today’s deal")
     browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")
+    # Its board is theirs to see at once, in the page of the day as well.
+    browser.open(link.replace("/play?daily&rules=carpet", "/daily"))
+    browser.wait_for_text(".tables-page", "You see the board once you have had your run")
+    browser.choose("#rules", "carpet-whist")
+    browser.press("Show")
+    browser.wait_for_text(".standings tbody", "(you)")
+    browser.wait_for_text(".tables-page .field", "You have had your run.")
+    browser.expect(lambda now: now.links(".main-link"), [])
 
 
 def choose(browser: Browser, label: str, words: str, inside: str) -> None:

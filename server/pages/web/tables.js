@@ -2,6 +2,7 @@
 
 import { serverAddress } from "./connection.js";
 import { against, button, clean, clockText, counted, element, field, inlineField, nameOf, section, setText, shape, wide } from "./dom.js";
+import { identity } from "./identity.js";
 import { STATE_WORDS, byId, endWord } from "./model.js";
 import { TournamentList } from "./tournaments.js";
 
@@ -163,12 +164,51 @@ function ratingCurve(changes) {
     shape("polyline", { class: "curve seat-0", points: at.join(" ") }), shape("text", { x: 610, y: 16 }, String(high)), shape("text", { x: 610, y: 114 }, String(low))));
 }
 
-/** The board of a deal that many run. @param {any} runs the message */
+/** A page about a deal that many run. Its document is for anybody: the player of this browser is asked about by the connection, and sees the board once they have had their run. */
+class RunsPage extends TablePage {
+  /** As anybody may know it. @type {import("carpet-wire").Runs | null} */
+  runs = null;
+  /** The same as the player of this browser is told. @type {import("carpet-wire").Runs | null} */
+  #own = null;
+
+  /** What is asked about the deal, but for who asks. @returns {import("carpet-wire").ListRuns} */
+  get question() {
+    throw new Error("nothing is asked here");
+  }
+
+  /** Together with hello. @returns {import("carpet-wire").ClientMessage[]} */
+  asks() {
+    const { token } = identity;
+    return token ? [{ ...this.question, token }] : [];
+  }
+
+  hear(message) {
+    if (message.type !== "runs") return;
+    this.#own = message;
+    this.named();
+  }
+
+  /** The way to a run of it, for whoever has not had theirs. @param {string} address */
+  way(address) {
+    if (this.#own?.own) return element("span", { class: "note" }, "You have had your run.");
+    return element("a", { class: "main-link", href: address }, "Run it");
+  }
+
+  /** Of two answers the later one may be the other. */
+  get board() {
+    return runsTable(this.#own?.shown ? this.#own : this.runs);
+  }
+}
+
+/** The board of a deal that many run. @param {import("carpet-wire").Runs} runs */
 function runsTable(runs) {
   if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. You see the board once you have had your run, and everybody does from ${new Date(runs.reveals_at_ms).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })} on.`);
   if (!runs.rows.length) return element("p", { class: "none" }, "Nobody has run it.");
-  return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place), playerLink(row.name),
-    element("a", { href: `/race/${encodeURIComponent(row.race)}` }, `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`),
+  const home = (row) => `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`;
+  return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place),
+    row.race === runs.own?.race ? element("span", {}, playerLink(row.name), " (you)") : playerLink(row.name),
+    // Its record would tell the deal to those who have yet to run it.
+    runs.secret === null ? home(row) : element("a", { href: `/race/${encodeURIComponent(row.race)}` }, home(row)),
     clockText(row.home_at_ms, true), String(row.plies), row.beats === null ? "" : `${row.beats} %`]));
 }
 
@@ -240,12 +280,17 @@ class SearchPage extends TablePage {
   }
 }
 
-class DailyPage extends TablePage {
+class DailyPage extends RunsPage {
   /** @param {string | undefined} date null for today @param {string | undefined} rules */
   constructor(date, rules) {
     super("Deals of the day");
     this.date = date;
     this.chosen = rules ?? "carpet";
+  }
+
+  /** @returns {import("carpet-wire").ListRuns} */
+  get question() {
+    return { type: "list-runs", kind: "daily", id: this.date ?? null, rules: this.chosen };
   }
 
   async load() {
@@ -266,8 +311,8 @@ class DailyPage extends TablePage {
     // Not at once: the arrow keys go from one game to the next.
     const show = button("Show", () => location.assign(`/daily/${encodeURIComponent(this.date)}/${encodeURIComponent(select.value)}`));
     this.body.replaceChildren(
-      field("Game", select, show, this.isToday ? element("a", { class: "main-link", href: `/play?daily&rules=${encodeURIComponent(this.chosen)}` }, "Run it") : null),
-      section("board", "Board", runsTable(this.runs)),
+      field("Game", select, show, this.isToday ? this.way(`/play?daily&rules=${encodeURIComponent(this.chosen)}`) : null),
+      section("board", "Board", this.board),
       ...(this.days.length ? [section("archive", "Other days", element("ul", { class: "days" },
         this.days.map((day) => element("li", {}, element("a", { href: `/daily/${encodeURIComponent(day.date)}/${encodeURIComponent(this.chosen)}` }, day.date)))))] : []));
   }
@@ -313,11 +358,16 @@ class ChallengesPage extends TablePage {
   }
 }
 
-class ChallengePage extends TablePage {
+class ChallengePage extends RunsPage {
   /** @param {string} id */
   constructor(id) {
     super(`Challenge ${clean(id)}`);
     this.id = id;
+  }
+
+  /** @returns {import("carpet-wire").ListRuns} */
+  get question() {
+    return { type: "list-runs", kind: "challenge", id: this.id };
   }
 
   async load() {
@@ -328,7 +378,7 @@ class ChallengePage extends TablePage {
   named() {
     if (!this.runs) return;
     setText(this.facts, this.rulesName(this.runs.rules));
-    this.body.replaceChildren(element("p", {}, element("a", { class: "main-link", href: `/play?challenge=${encodeURIComponent(this.id)}` }, "Run it")), runsTable(this.runs));
+    this.body.replaceChildren(element("p", {}, this.way(`/play?challenge=${encodeURIComponent(this.id)}`)), this.board);
   }
 }
 

@@ -367,28 +367,92 @@ def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_whe
     assert node(script, None) == [["", "", unread, unread, "Not rated yet · 0 races · 0 won"], 2]
 
 
+DOCUMENT = """
+    // Of a document as much as the pages take to be made; `textOf` tells what stands on one of its elements.
+    class Element {
+        constructor(tag) { Object.assign(this, { tag, children: [], attributes: {}, dataset: {}, classList: { toggle() {} } }); }
+        setAttribute(name, value) { this.attributes[name] = value; }
+        append(...nodes) { this.children.push(...nodes); }
+        replaceChildren(...nodes) { this.children = nodes; }
+        set textContent(text) { this.children = [text]; }
+        get textContent() { return textOf(this); }
+        addEventListener() {}
+    }
+    const textOf = (node) => (node instanceof Element ? node.children.map(textOf).join("") : String(node));
+    const all = (node, tag) => (node.children ?? []).flatMap((each) => [...(each.tag === tag ? [each] : []), ...all(each, tag)]);
+    const createElement = (tag) => new Element(tag);
+    Object.assign(globalThis, { document: { createElement }, matchMedia: () => ({ matches: false }), addEventListener() {} });
+    globalThis.location = { search: "", protocol: "http:", hostname: "x", port: "80", host: "x" };
+"""
+
+
+def test_whoever_has_had_their_run_of_a_deal_sees_its_board_and_no_way_to_run_it_again() -> None:
+    script = f"""{DOCUMENT}
+        const {{ tablePage }} = await import(`${{web}}/tables.js`);
+        const {{ identity }} = await import(`${{web}}/identity.js`);
+        const dates = {{ days: [], now_ms: Date.UTC(2026, 10, 27, 9) }};
+        const row = {{ place: 1, race: "r", player: "p", name: "Ada", state: "stopped", home: 31, plies: 40, home_at_ms: 9000,
+            beats: null }};
+        const open = {{ type: "runs", kind: "daily", id: "2026-11-27", rules: "carpet", runs: 1, shown: false, rows: [], own: null,
+            secret: null, reveals_at_ms: 0, commitment: "" }};
+        const told = {{ ...open, shown: true, rows: [row], own: row }};
+        globalThis.fetch = async (address) => ({{ ok: true, json: async () => (address === "/daily.json" ? dates : open) }});
+        const steps = [];
+        for (const [kind, step] of [["daily"], ["challenge", "KXQWZP"]]) {{
+            const page = tablePage(kind, step);
+            const look = (...more) => {{
+                const says = (words) => textOf(page.node).includes(words);
+                steps.push([...more, says("Run it"), says("You see the board once"), all(page.body, "tr").slice(1).map(textOf),
+                    all(page.body, "a").map((link) => link.attributes.href)]);
+            }};
+            await new Promise((later) => {{ setTimeout(later, 5); }});
+            look(page.asks());
+            identity.keep("t".repeat(16), "Ada");
+            page.hear(open);
+            look(page.asks());
+            page.hear(told);
+            look();
+            page.hear({{ ...told, secret: "00" }});
+            look();
+            identity.forget();
+        }}
+        console.log(JSON.stringify(steps));
+    """
+    row, player = "1Ada (you)31, stopped0:09.040", "/player/Ada"
+    ways = ("/play?daily&rules=carpet", "/play?challenge=KXQWZP")
+    kinds = ({"kind": "daily", "id": "2026-11-27", "rules": "carpet"}, {"kind": "challenge", "id": "KXQWZP"})
+    assert node(script, None) == [
+        step
+        for way, kind in zip(ways, kinds, strict=True)
+        for step in (
+            [[], True, True, [], [way]],
+            [[{**kind, "type": "list-runs", "token": "t" * 16}], True, True, [], [way]],
+            [False, False, [row], [player]],
+            [False, False, [row], [player, "/race/r"]],
+        )
+    ]
+
+
 def test_what_is_said_of_a_press_goes_with_its_race_its_phase_and_its_connection() -> None:
-    script = """
-        const made = () => ({ textContent: "", setAttribute() {}, addEventListener() {}, append() {}, replaceChildren() {} });
-        Object.assign(globalThis, { document: { createElement: made }, matchMedia: () => ({ matches: false }), addEventListener() {} });
-        const { Game } = await import(`${web}/game.js`);
-        const room = { code: "HKTRWM", race: 1, phase: "racing", view: {}, own: { state: "racing" } };
-        const player = { room, takenBack: [], ahead: ["w"], isOnline: true };
-        const game = new Game(player, () => {});
-        const before = { ...room, isOnline: true };
-        console.log(JSON.stringify(given.map((after) => {
-            const set = ({ isOnline, ...told }) => { player.isOnline = isOnline; Object.assign(room, told); };
+    script = f"""{DOCUMENT}
+        const {{ Game }} = await import(`${{web}}/game.js`);
+        const room = {{ code: "HKTRWM", race: 1, phase: "racing", view: {{}}, own: {{ state: "racing" }} }};
+        const player = {{ room, takenBack: [], ahead: ["w"], isOnline: true }};
+        const game = new Game(player, () => {{}});
+        const before = {{ ...room, isOnline: true }};
+        console.log(JSON.stringify(given.map((after) => {{
+            const set = ({{ isOnline, ...told }}) => {{ player.isOnline = isOnline; Object.assign(room, told); }};
             set(before);
             game.note("A note.");
             game.showHint();
             const noted = game.hint.textContent;
-            set({ ...before, ...after });
+            set({{ ...before, ...after }});
             game.showHint();
             const then = game.hint.textContent;
             set(before);
             game.showHint();
             return [noted, then, game.hint.textContent];
-        })));
+        }})));
     """
     waiting = "Waiting to be played: w."
     offline = "Not connected: no moves for now. The clock runs on, and your seat is kept a while."
