@@ -1,5 +1,6 @@
 // The page at `/play` and `/play/CODE`: from a name to a seat, a race and its end. What is shown follows from the player's side of the connection.
 
+import { Call } from "./calling.js";
 import { UNSENT } from "./connection.js";
 import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setText } from "./dom.js";
@@ -68,7 +69,7 @@ export class PlayPage {
     this.lookedRules = element("p", { class: "explained" });
     this.elsewhere = element("p", { class: "actions", hidden: true });
     this.former = element("p", { class: "actions" });
-    this.call = element("p", { class: "notice actions", role: "status", hidden: true });
+    this.call = new Call();
     this.due = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
@@ -87,7 +88,7 @@ export class PlayPage {
     this.here.hidden = true;
     this.parts = element("div", { class: "parts" });
     this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
-      this.notice, this.here, this.elsewhere, this.call, this.due, this.back, this.parts, this.goOn.node);
+      this.notice, this.here, this.elsewhere, this.call.node, this.due, this.back, this.parts, this.goOn.node);
     const token = takenToken();
     if (token && token !== keeping.identity.token) askToBe(() => this.#be(token));
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
@@ -112,6 +113,7 @@ export class PlayPage {
 
   lost() {
     this.player.lost();
+    this.call.lost();
     this.due.hidden = true;
     this.#soon();
   }
@@ -128,7 +130,7 @@ export class PlayPage {
     const now = performance.now();
     // Whatever it was refused for: the seat may not have come back yet.
     if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
-    if (message.type === "called") this.#called(message);
+    if (message.type === "called") this.call.take(message, now);
     else if (message.type === "check-in-due") this.#checkInDue(message);
     else if (message.type === "runs") this.ending.showRuns(message);
     else if (message.type === "decided" && message.ref !== CHECKED_IN) location.assign(`/tournament/${encodeURIComponent(message.id)}`);
@@ -240,14 +242,6 @@ export class PlayPage {
     if (message.type === "watched") this.#looked = new WatchedRace(message, now);
     else if (message.type === "watched-event" && this.#looked && !this.#looked.apply(message.event, now)) this.connection.send({ type: "watch-race", code: this.code });
     else if (message.type === "unwatched" && message.reason !== "seated") this.#looked = null;
-  }
-
-  /** The table of the next round waits for them. */
-  #called({ code, round, opponent }) {
-    this.call.hidden = code === this.code;
-    if (this.call.hidden) return;
-    const go = element("a", { class: "main-link", href: `/play/${encodeURIComponent(code)}#sit` }, "Go to your table");
-    this.call.replaceChildren(`Round ${round}: your table${opponent ? ` against ${clean(opponent)}` : ""} waits for you. `, go);
   }
 
   /** A check-in waits for them, wherever they are; or no longer does. */
@@ -382,7 +376,7 @@ export class PlayPage {
     this.heading.replaceChildren(...title);
     document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
     const cards = cardsOf(rules);
-    if (room.isToBegin) this.waiting.show(room, rules, performance.now());
+    if (room.isToBegin) this.#showWaiting(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();
     if (finished) {
       const seen = keeping.proofs.find(room.code, finished.race, finished.record?.deal.commitment ?? room.commitment);
@@ -405,15 +399,20 @@ export class PlayPage {
     if (this.connection.send({ type: "list-runs", kind: shared.kind, id: shared.id, rules: options.rules })) this.#boardAsked = asked;
   }
 
+  #showWaiting(room, rules, now) {
+    this.waiting.show(room, rules, now, this.call.left(room.code, room.heldAt ?? now));
+  }
+
   #tick() {
     const { room } = this.player;
-    if (!room) return;
     const now = performance.now();
+    this.call.show(this.code, now);
+    if (!room) return;
     const limit = room.options.time_limit_s * 1000;
     const rules = this.#rules.get(room.options.rules);
     setText(this.facts, `Code ${clean(room.code)} · ${clean(rules?.name ?? room.options.rules)}${room.watchers ? ` · ${room.watchersText}` : ""}`);
     const elapsed = room.elapsed(now);
     setText(this.clock, elapsed < 0 ? `starts in ${Math.ceil(-elapsed / 1000)}` : `${clockText(Math.min(elapsed, limit))} / ${clockText(limit)}`);
-    if (room.isToBegin) this.waiting.show(room, rules, now);
+    if (room.isToBegin) this.#showWaiting(room, rules, now);
   }
 }

@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
-import { arrange, counted, element, nameOf, setText } from "./dom.js";
+import { arrange, clockText, counted, element, nameOf, setText } from "./dom.js";
 import { isOwnMachine, originToTell, serverAddress } from "./connection.js";
 import { STATE_WORDS } from "./model.js";
 import { namesOf, quarters, winnerText } from "./tournaments.js";
@@ -24,13 +24,13 @@ export class Field {
     this.node = element("section", { class: "screen-field", "aria-label": "Everybody on this deal" }, this.list, this.more);
   }
 
-  /** @param {any} told @param {number} cards */
-  show(told, cards) {
+  /** @param {any} told @param {number} cards @param {number} since milliseconds since it was told */
+  show(told, cards, since) {
     const names = namesOf(told);
     const rows = told.tables.filter((table) => table.second === null).map((table) => {
       const side = table.sides.find((each) => each.entrant === table.first);
       const home = table.result ? table.result.first_home : side?.home ?? 0;
-      const word = table.result ? (table.result.forfeit ? "forfeited" : "done") : STATE_WORDS[side?.state] || (side?.present === false ? "not there yet" : "");
+      const word = table.result ? (table.result.forfeit ? "forfeited" : "done") : STATE_WORDS[side?.state] || (side?.present === false ? missing(table, since) : "");
       return { id: table.first, name: names.get(table.first) ?? table.first, home, word };
     });
     rows.sort((one, other) => other.home - one.home || one.name.localeCompare(other.name));
@@ -92,11 +92,16 @@ export function winnerNode({ result, first, second }, names) {
   return text ? element("span", { class: "note" }, ` ${text}`) : null;
 }
 
-/** Who meets whom. @param {any} told */
-export function pairingNodes(told) {
+/** Of a side that is not at its table: how long it is waited for. @param {any} table @param {number} since milliseconds since it was told */
+export function missing({ no_show_ms: left }, since) {
+  return `not there yet${left === null ? "" : `, ${clockText(left - since)} left`}`;
+}
+
+/** Who meets whom. @param {any} told @param {number} since milliseconds since it was told */
+export function pairingNodes(told, since) {
   const names = namesOf(told);
   const side = (table, entrant, at) => [nameOf(entrant === null ? "the house" : names.get(entrant) ?? entrant),
-    table.result === null && table.sides[at] && !table.sides[at].present ? element("span", { class: "note" }, " not there yet") : null];
+    table.result === null && table.sides[at] && !table.sides[at].present ? element("span", { class: "note" }, ` ${missing(table, since)}`) : null];
   return [element("ol", {}, told.tables.filter((table) => table.counted).slice(0, 2 * ROWS).map((table) =>
     element("li", { value: String(table.table) }, side(table, table.first, 0), scoreOf(table.result), side(table, table.second, 1), winnerNode(table, names))))];
 }

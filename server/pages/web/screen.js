@@ -6,7 +6,7 @@ import { arrange, button, capitalised, clean, clockText, counted, element, fill,
 import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
-import { Field, joinNodes, pairingNodes, standingsNodes, treeNodes, winnerNode } from "./scenes.js";
+import { Field, joinNodes, missing, pairingNodes, standingsNodes, treeNodes, winnerNode } from "./scenes.js";
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
@@ -230,19 +230,20 @@ export class ScreenPage {
 
   #draw(part, now) {
     const told = this.#told;
+    const since = this.#followed.since(now);
     switch (part) {
       case "race":
         return this.#showRace(now);
       case "replay":
         return this.#showReplay(now);
       case "field":
-        return this.field.show(told, cardsOf(this.#rules.get(told.options.rules)));
+        return this.field.show(told, cardsOf(this.#rules.get(told.options.rules)), since);
       case "standings":
         return fill(this.standings, [told.standings, this.#document?.log.length], () => standingsNodes(told, this.#document));
       case "bracket":
         return fill(this.bracket, [told.rounds, told.tables, this.#document?.log.length], () => treeNodes(told, this.#document));
       case "tables":
-        return fill(this.tables, told.tables.map(({ table, result, sides }) => [table, result, sides.map((side) => side.present)]), () => pairingNodes(told));
+        return fill(this.tables, told.tables.map((table) => [table.table, table.result, table.sides.map((side) => side.present || missing(table, since))]), () => pairingNodes(told, since));
       case "join":
         return fill(this.join, told && [told.phase, told.entrants.map(({ name, checked_in, withdrawn }) => [name, checked_in, withdrawn])], () => joinNodes(told, this.id));
     }

@@ -39,8 +39,8 @@ export class WaitingRoom {
       element("p", { class: "actions" }, this.ready, this.leave));
   }
 
-  /** @param {import("./played.js").PlayedRace} room @param {any} rules @param {number} now */
-  show(room, rules, now) {
+  /** left: milliseconds until whoever is missing at a table of a tournament forfeits. @param {import("./played.js").PlayedRace} room @param {any} rules @param {number} now @param {number | null} left */
+  show(room, rules, now, left) {
     const race = `${room.code} ${room.race}`;
     // This comes at once where the table was, or the way to it.
     if (race !== this.#race && room.race > 1) beQuiet(this.ready, this.leave);
@@ -56,7 +56,7 @@ export class WaitingRoom {
       this.code.dataset.of = link;
       this.code.setAttribute("src", `/qr.svg?of=${encodeURIComponent(link)}`);
     }
-    setText(this.sentence, sentence(room, free, isReady, now));
+    setText(this.sentence, sentence(room, free, isReady, now, left));
     this.sentence.classList.toggle("starting", room.phase === "countdown");
     fill(this.seats, room.seats.map(({ name, bot, ready, away }) => [name, bot, ready, away]), () => room.seats.map((seat) => element("li", { class: seat.ready ? "is-ready" : null },
       seat.name === null ? "open seat" : nameOf(seat.name), seat.bot ? " (bot)" : "", seat.seat === room.seat ? " (you)" : "",
@@ -74,12 +74,14 @@ export class WaitingRoom {
   }
 }
 
-/** What is waited for. */
-export function sentence(room, free, isReady, now) {
+/** What is waited for. left: as above. */
+export function sentence(room, free, isReady, now, left = null) {
   if (room.phase === "countdown") return `It starts in ${Math.max(1, Math.ceil(room.untilStart(now) / 1000))} …`;
   if (room.tournament) {
-    if (!isReady) return "This is your table of the round. Press Ready when you are: whoever is not ready in time forfeits.";
-    return room.seats.every((seat) => seat.ready) ? "Waiting for the other tables: all of the round start at once." : "Waiting for the other player to be ready.";
+    const within = left === null ? "" : ` within ${clockText(left)}`;
+    if (!isReady) return within ? `This is your table of the round. Press Ready${within}, or you forfeit.` : "This is your table of the round. Press Ready when you are: whoever is not ready in time forfeits.";
+    if (room.seats.every((seat) => seat.ready)) return "Waiting for the other tables: all of the round start at once.";
+    return `Waiting for the other player to be ready.${within && ` Whoever is not ready${within} forfeits.`}`;
   }
   if (free) return `Send this link to ${free === 1 ? "the other player" : counted(free, "player")}. Whoever opens it can race you.`;
   if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";

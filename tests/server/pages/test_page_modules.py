@@ -311,6 +311,25 @@ def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_fe
     ]
 
 
+def test_a_player_at_their_table_is_told_how_long_they_have_to_be_ready() -> None:
+    script = """
+        const { sentence } = await import(`${web}/waiting.js`);
+        const told = ([own, other, left]) =>
+            sentence({ phase: "waiting", tournament: "KWPRTM", seats: [{ ready: own }, { ready: other }] }, 0, own, 0, left);
+        console.log(JSON.stringify(given.map(told)));
+    """
+    cases = [(own, other, left) for left in (None, 45_900) for own, other in ((False, False), (True, False), (True, True))]
+    others = "Waiting for the other tables: all of the round start at once."
+    assert node(script, cases) == [
+        "This is your table of the round. Press Ready when you are: whoever is not ready in time forfeits.",
+        "Waiting for the other player to be ready.",
+        others,
+        "This is your table of the round. Press Ready within 0:45, or you forfeit.",
+        "Waiting for the other player to be ready. Whoever is not ready within 0:45 forfeits.",
+        others,
+    ]
+
+
 def test_a_player_is_told_whether_the_race_is_rated_in_the_words_of_the_terminal() -> None:
     script = """
         const { ratedSentence } = await import(`${web}/waiting.js`);
@@ -370,9 +389,11 @@ def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_whe
 DOCUMENT = """
     // Of a document as much as the pages take to be made; `textOf` tells what stands on one of its elements.
     class Element {
-        constructor(tag) { Object.assign(this, { tag, children: [], attributes: {}, dataset: {}, classList: { toggle() {} } }); }
+        constructor(tag) { Object.assign(this, { tag, children: [], attributes: {}, dataset: {}, style: {}, classList: { toggle() {} } }); }
+        get firstElementChild() { return this.children.find((each) => each instanceof Element); }
         setAttribute(name, value) { this.attributes[name] = value; }
         append(...nodes) { this.children.push(...nodes); }
+        insertBefore(node) { this.children.push(node); }
         replaceChildren(...nodes) { this.children = nodes; }
         set textContent(text) { this.children = [text]; }
         get textContent() { return textOf(this); }
@@ -381,7 +402,8 @@ DOCUMENT = """
     const textOf = (node) => (node instanceof Element ? node.children.map(textOf).join("") : String(node));
     const all = (node, tag) => (node.children ?? []).flatMap((each) => [...(each.tag === tag ? [each] : []), ...all(each, tag)]);
     const createElement = (tag) => new Element(tag);
-    Object.assign(globalThis, { document: { createElement }, matchMedia: () => ({ matches: false }), addEventListener() {} });
+    const document = { createElement, createElementNS: (_, tag) => createElement(tag), getElementById: createElement };
+    Object.assign(globalThis, { document, matchMedia: () => ({ matches: false }), addEventListener() {} });
     globalThis.location = { search: "", protocol: "http:", hostname: "x", port: "80", host: "x" };
 """
 

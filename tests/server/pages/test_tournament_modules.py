@@ -20,7 +20,7 @@ from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.elimination import Elimination
 from server.tournaments.pairing.round_robin import RoundRobin
 from tests.client import tournament_scenes
-from tests.server.pages.test_page_modules import node
+from tests.server.pages.test_page_modules import DOCUMENT, node
 from tests.server.tournaments.fields import by_chance, field_of, play
 
 pytestmark = pytest.mark.slow
@@ -255,6 +255,62 @@ def test_the_page_says_why_somebody_is_out_as_the_terminal_does() -> None:
         for reason in ("", "two names")
     ]
     assert node(script, msgspec.to_builtins(out)) == [out_sentence(told, told.entrants[0]) for told in out]
+
+
+def test_whoever_is_called_to_their_table_is_told_how_long_they_have() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Call }} = await import(`${{web}}/calling.js`);
+        const called = (more) => ({{ type: "called", id: "KWPRTM", name: "Open", round: 2, table: 1, race: 1, code: "HKTRWM",
+            opponent: "Tom", bot: null, until_ms: 45_900, ...more }});
+        const call = new Call();
+        const said = (here, now) => {{
+            call.show(here, now);
+            return [call.node.hidden ? "" : textOf(call.node), call.left("HKTRWM", now)];
+        }};
+        const steps = [said(null, 0)];
+        call.take(called({{}}), 1000);
+        steps.push(said(null, 1000), said("QWRTPS", 31_000), said(null, 99_000));
+        // At the table itself.
+        steps.push(said("HKTRWM", 2000));
+        call.lost();
+        steps.push(said(null, 3000));
+        call.take(called({{ opponent: "", until_ms: null }}), 4000);
+        steps.push(said(null, 4000));
+        console.log(JSON.stringify(steps));
+    """
+    waits = "Round 2: your table against Tom waits for you. Be there and ready within {}, or you forfeit.Go to your table"
+    assert node(script, None) == [
+        ["", None],
+        [waits.format("0:45"), 45_900],
+        [waits.format("0:15"), 15_900],
+        [waits.format("0:00"), 0],
+        ["", 44_900],
+        ["", None],
+        ["Round 2: your table waits for you.Go to your table", None],
+    ]
+
+
+def test_a_big_screen_says_how_long_somebody_is_waited_for() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Field, pairingNodes }} = await import(`${{web}}/scenes.js`);
+        const entrants = [{{ id: "a", name: "Ann" }}, {{ id: "b", name: "Ben" }}];
+        const side = (entrant, present) => ({{ entrant, present, state: "waiting", home: 0 }});
+        const table = (no_show_ms, second, ...sides) =>
+            ({{ table: 1, first: "a", second, counted: true, result: null, no_show_ms, sides }});
+        const shown = [45_900, null].flatMap((left) => {{
+            const field = new Field();
+            field.show({{ entrants, tables: [table(left, null, side("a", false))] }}, 52, 1000);
+            const pair = {{ entrants, tables: [table(left, "b", side("a", true), side("b", false))] }};
+            return [pairingNodes(pair, 1000).map(textOf), textOf(field.list)];
+        }});
+        console.log(JSON.stringify(shown));
+    """
+    assert node(script, None) == [
+        ["Ann – Ben not there yet, 0:44 left"],
+        "Ann not there yet, 0:44 left · 0/52",
+        ["Ann – Ben not there yet"],
+        "Ann not there yet · 0/52",
+    ]
 
 
 def test_the_page_says_why_a_tournament_was_called_off() -> None:
