@@ -248,6 +248,36 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.expect(breaches, [])
 
 
+def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothing_to_go_to(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Barbara") as director, Entrant(fast_server, "Jim") as jim:
+        tournament = director.create("Called", format="round-robin", check_in_s=0, pause_s=None, no_show_s=600)
+        jim.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.press("Enter")
+        newcomer.wait_for_text(".part", "You have entered.")
+        newcomer.open(page(fast_server, "/play"))
+        newcomer.wait_for_text(".ways", "Make a link")
+        director.decide("start-tournament", id=tournament)
+        newcomer.wait_for_text(".play > .notice.actions", "Round 1: your table against Jim waits for you. Be there and ready within 9:")
+        newcomer.press("Go to your table")
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within 9:")
+        for _ in range(2):
+            newcomer.expect_texts(".play > .notice.actions", ["", ""])
+            # They hold the seat by now.
+            newcomer.open(page(fast_server, "/play"))
+            newcomer.wait_for_text(".waiting-room .summary", "Press Ready within 9:")
+        newcomer.press("Leave")
+        newcomer.wait_for_text(".notice", "You have left the race.")
+        newcomer.open(page(fast_server, "/play"))
+        newcomer.press("Go to your table")
+        newcomer.wait_for_text(".waiting-room .summary", "Press Ready within 9:")
+        newcomer.press("Leave")
+        newcomer.open(page(fast_server, "/play"))
+        newcomer.wait_for_text(".play > .notice.actions", "waits for you")
+        director.decide("end-tournament", id=tournament, reason="no light")
+        newcomer.expect_texts(".play > .notice.actions", ["", ""])
+
+
 PRESS_UNCONNECTED = "dispatchEvent(new Event('offline')); document.querySelector('.part .main-button:not([hidden])').click()"
 PRESS_UNHEARD = """
     const { send } = WebSocket.prototype;

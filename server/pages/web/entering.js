@@ -6,10 +6,9 @@ import { announce, button, clean, clockText, element, field, nameOf, setText } f
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField } from "./start.js";
-import { endingOf } from "./tournaments.js";
+import { endingOf, isDone } from "./tournaments.js";
 
 const SOFTWARE = "web page";
-const DONE = ["over", "ended"];
 /** Those that nobody can enter once they have begun. */
 const CLOSED = ["round-robin", "elimination"];
 /** `ref` of what is asked for here. */
@@ -24,16 +23,16 @@ function isFieldClosed({ rounds, options }) {
 export function ownPart(told, me) {
   const own = told.entrants.find((entrant) => entrant.id === me) ?? null;
   const plays = own !== null && !own.withdrawn;
-  const isDone = DONE.includes(told.phase);
+  const isOver = isDone(told);
   const isLast = told.round === told.rounds.length;
   const mine = isLast && plays ? told.tables.find((table) => [table.first, table.second].includes(me)) ?? null : null;
   const table = mine !== null && mine.code !== null && mine.result === null ? mine : null;
   return {
     own, plays, table,
-    canEnter: !plays && !isDone && !isFieldClosed(told),
-    canCheckIn: plays && !isDone && !own.checked_in && told.phase !== "registration" && told.options.check_in_s > 0,
-    canLeave: plays && !isDone,
-    sentence: sentenceOf(told, { own, plays, isDone, mine, table }),
+    canEnter: !plays && !isOver && !isFieldClosed(told),
+    canCheckIn: plays && !isOver && !own.checked_in && told.phase !== "registration" && told.options.check_in_s > 0,
+    canLeave: plays && !isOver,
+    sentence: sentenceOf(told, { own, plays, isOver, mine, table }),
   };
 }
 
@@ -42,8 +41,8 @@ function isOut({ standings, options }, me) {
   return options.format === "elimination" && (standings.find((row) => row.entrant === me)?.lost ?? 0) > Number(options.double);
 }
 
-function sentenceOf(told, { own, plays, isDone, mine, table }) {
-  if (isDone) {
+function sentenceOf(told, { own, plays, isOver, mine, table }) {
+  if (isOver) {
     const reason = told.phase === "ended" ? endingOf(told)?.reason : "";
     const row = own && told.standings.find((each) => each.entrant === own.id && each.won + each.drawn + each.lost > 0);
     const place = row && `You placed ${row.place} of ${told.standings.length}${told.phase === "over" ? "" : ", as it stood"}.`;

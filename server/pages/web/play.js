@@ -69,7 +69,7 @@ export class PlayPage {
     this.lookedRules = element("p", { class: "explained" });
     this.elsewhere = element("p", { class: "actions", hidden: true });
     this.former = element("p", { class: "actions" });
-    this.call = new Call();
+    this.call = new Call(connection);
     this.due = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
     this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
@@ -120,6 +120,7 @@ export class PlayPage {
 
   taken() {
     this.player.lost();
+    this.call.lost();
     this.#note("You are playing in another window. A player can have only one.");
     this.here.hidden = false;
     this.#soon();
@@ -130,8 +131,8 @@ export class PlayPage {
     const now = performance.now();
     // Whatever it was refused for: the seat may not have come back yet.
     if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
-    if (message.type === "called") this.call.take(message, now);
-    else if (message.type === "check-in-due") this.#checkInDue(message);
+    this.call.hear(message, now);
+    if (message.type === "check-in-due") this.#checkInDue(message);
     else if (message.type === "runs") this.ending.showRuns(message);
     else if (message.type === "decided" && message.ref !== CHECKED_IN) location.assign(`/tournament/${encodeURIComponent(message.id)}`);
     else if (!this.player.hear(message, now)) this.#look(message, now);
@@ -400,13 +401,13 @@ export class PlayPage {
   }
 
   #showWaiting(room, rules, now) {
-    this.waiting.show(room, rules, now, this.call.left(room.code, room.heldAt ?? now));
+    this.waiting.show(room, rules, now, this.call.left(room.code, now));
   }
 
   #tick() {
     const { room } = this.player;
     const now = performance.now();
-    this.call.show(this.code, now);
+    this.call.show(this.code, room, now);
     if (!room) return;
     const limit = room.options.time_limit_s * 1000;
     const rules = this.#rules.get(room.options.rules);

@@ -15,6 +15,11 @@ const PHASES = {
   ended: "called off",
 };
 
+/** Whether nobody plays in it any more. @param {{phase: string}} told */
+export function isDone({ phase }) {
+  return ["over", "ended"].includes(phase);
+}
+
 export function phaseWord(phase) {
   return PHASES[phase] ?? clean(phase);
 }

@@ -262,19 +262,19 @@ def test_whoever_is_called_to_their_table_is_told_how_long_they_have() -> None:
         const {{ Call }} = await import(`${{web}}/calling.js`);
         const called = (more) => ({{ type: "called", id: "KWPRTM", name: "Open", round: 2, table: 1, race: 1, code: "HKTRWM",
             opponent: "Tom", bot: null, until_ms: 45_900, ...more }});
-        const call = new Call();
+        const call = new Call({{ send() {{}} }});
         const said = (here, now) => {{
-            call.show(here, now);
+            call.show(here, null, now);
             return [call.node.hidden ? "" : textOf(call.node), call.left("HKTRWM", now)];
         }};
         const steps = [said(null, 0)];
-        call.take(called({{}}), 1000);
+        call.hear(called({{}}), 1000);
         steps.push(said(null, 1000), said("QWRTPS", 31_000), said(null, 99_000));
         // At the table itself.
         steps.push(said("HKTRWM", 2000));
         call.lost();
         steps.push(said(null, 3000));
-        call.take(called({{ opponent: "", until_ms: null }}), 4000);
+        call.hear(called({{ opponent: "", until_ms: null }}), 4000);
         steps.push(said(null, 4000));
         console.log(JSON.stringify(steps));
     """
@@ -288,6 +288,38 @@ def test_whoever_is_called_to_their_table_is_told_how_long_they_have() -> None:
         ["", None],
         ["Round 2: your table waits for you.Go to your table", None],
     ]
+
+
+def test_a_call_stands_until_the_race_runs_the_table_is_decided_or_the_tournament_is_over() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Call }} = await import(`${{web}}/calling.js`);
+        const called = {{ type: "called", id: "KWPRTM", name: "Open", round: 2, table: 1, race: 1, code: "HKTRWM", opponent: "Tom",
+            bot: null, until_ms: 45_900 }};
+        const told = (more = {{}}, table = {{}}) => ({{ type: "tournament", id: "KWPRTM", phase: "running", round: 2,
+            rounds: [{{ number: 1 }}, {{ number: 2 }}], tables: [{{ table: 1, result: null, no_show_ms: 30_000, ...table }}], ...more }});
+        const after = (...steps) => {{
+            const sent = [];
+            const call = new Call({{ send: ({{ id, follow = true }}) => sent.push(follow ? `follow ${{id}}` : `leave ${{id}}`) }});
+            call.hear(called, 0);
+            call.show(null, null, 0);
+            for (const step of steps) typeof step === "function" ? step(call) : call.hear(step, 1000);
+            call.show(null, null, 11_000);
+            return [call.node.hidden, call.left("HKTRWM", 11_000), sent];
+        }};
+        const at = (phase) => (call) => call.show("HKTRWM", {{ code: "HKTRWM", isToBegin: phase === "waiting" }}, 2000);
+        const held = {{ type: "error", code: "server/cannot-write", message: "Clocks stand still.", ref: 0 }};
+        console.log(JSON.stringify([
+            after(), after(told()), after({{ ...told({{ phase: "over" }}), id: "QWRTPS" }}), after(at("waiting")),
+            after(held), after(held, told()), after(told({{ phase: "over" }})),
+            after(told({{ phase: "ended" }})), after(told({{}}, {{ result: {{ forfeit: true }} }})),
+            after(told({{ round: 3, rounds: [{{ number: 3 }}], tables: [] }})), after(at("racing")), after((call) => call.lost()),
+        ]));
+    """
+    follows = ["follow KWPRTM"]
+    stands = [[False, left, follows] for left in (34_900, 20_000, 34_900, 34_900, 44_900, 20_000)]
+    gone = [True, None, [*follows, "leave KWPRTM"]]
+    # With its connection nothing is followed any more.
+    assert node(script, None) == [*stands, *[gone] * 5, [True, None, follows]]
 
 
 def test_a_big_screen_says_how_long_somebody_is_waited_for() -> None:
