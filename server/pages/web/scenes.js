@@ -97,6 +97,14 @@ export function missing({ no_show_ms: left }, since) {
   return `not there yet${left === null ? "" : `, ${clockText(left - since)} left`}`;
 }
 
+/** The tables but one, in a line each: a name, the score, the other name, and who has won where that does not say it. @param {any} told @param {(table: any) => boolean} isShown which one */
+export function otherTables(told, isShown) {
+  const names = namesOf(told);
+  const score = ({ result, sides: [one, other] }) => (result === null ? `${one.home} : ${other?.home ?? 0}` : result.forfeit ? "–" : `${result.first_home} : ${result.second_home}`);
+  return told.tables.filter((table) => !isShown(table) && table.counted && (table.sides.length > 1 || table.result))
+    .map((table) => [names.get(table.first), score(table), table.second === null ? "the house" : names.get(table.second), winnerNode(table, names)?.textContent]);
+}
+
 /** Who meets whom. @param {any} told @param {number} since milliseconds since it was told */
 export function pairingNodes(told, since) {
   const names = namesOf(told);

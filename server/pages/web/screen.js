@@ -6,11 +6,11 @@ import { arrange, button, capitalised, clean, clockText, counted, element, fill,
 import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
-import { Field, joinNodes, missing, pairingNodes, standingsNodes, treeNodes, winnerNode } from "./scenes.js";
+import { Field, joinNodes, missing, otherTables, pairingNodes, standingsNodes, treeNodes } from "./scenes.js";
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { Followed, formatWord, namesOf, winners } from "./tournaments.js";
+import { Followed, formatWord, winners } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
@@ -355,18 +355,15 @@ export class ScreenPage {
 
   /** The other races, so that everybody finds their own. */
   #showOthers(part) {
-    const names = this.id && this.#told ? namesOf(this.#told) : null;
     const nameOfTable = ({ table, race }) => `${this.#told.round} ${table} ${race}`;
     // A table that has its result is told without a code, while its race is still shown.
     const own = this.#told?.tables.find((table) => table.code !== null && table.code === this.#races.shown);
     if (own) this.#table = { code: own.code, name: nameOfTable(own) };
     const isShown = (table) => this.#table.code === this.#races.shown && this.#table.name === nameOfTable(table);
-    const lines = part !== "race" ? [] : this.id
-      ? this.#told.tables.filter((table) => !isShown(table) && table.counted && (table.sides.length > 1 || table.result))
-        .map((table) => [table.table, names.get(table.first), ...(table.result ? [table.result.first_home, table.result.second_home] : table.sides.map((side) => side.home)), table.second === null ? "the house" : names.get(table.second), winnerNode(table, names)?.textContent])
-      : this.#listed.filter((race) => race.code !== this.#races.shown && race.seats.length === 2).map((race) => ["", race.seats[0].name, race.seats[0].home, race.seats[1].home, race.seats[1].name]);
+    const lines = part !== "race" ? [] : this.id ? otherTables(this.#told, isShown)
+      : this.#listed.filter((race) => race.code !== this.#races.shown && race.seats.length === 2).map(({ seats: [one, other] }) => [one.name, `${one.home} : ${other.home}`, other.name]);
     const shown = lines.slice(0, OTHERS);
     this.others.hidden = !lines.length;
-    fill(this.others, shown, () => shown.map(([, one, home, otherHome, other, decided]) => element("li", {}, nameOf(one), element("b", {}, ` ${home} : ${otherHome ?? 0} `), nameOf(other), decided)));
+    fill(this.others, shown, () => shown.map(([one, score, other, decided]) => element("li", {}, nameOf(one), element("b", {}, ` ${score} `), nameOf(other), decided)));
   }
 }

@@ -121,9 +121,11 @@ export function phaseSentence(told, left) {
   }
 }
 
-/** Who has won with equally many cards home: those cards were there earlier, the other side resigned, or the director has ruled. Empty where the cards say it. @param {any} result a `TableResult` @param {string} first @param {string} second */
+/** Who has won where no more cards home say it: those cards were there earlier, the other side resigned or was missing, or the director has ruled. @param {any} result a `TableResult` @param {string} first @param {string} second */
 export function winnerText({ verdict, first_home: one, second_home: other, forfeit }, first, second) {
-  return !forfeit && one > 0 && one === other && ["first", "second"].includes(verdict) ? `${clean(verdict === "first" ? first : second)} won` : "";
+  if (forfeit && verdict === "neither") return "both forfeited";
+  if (!["first", "second"].includes(verdict) || (!forfeit && (one === 0 || one !== other))) return "";
+  return `${clean(verdict === "first" ? first : second)} won${forfeit ? " by forfeit" : ""}`;
 }
 
 /** The list: known by id, so that a line that stays is not touched. */

@@ -418,7 +418,7 @@ def test_the_page_says_who_has_won_and_that_nobody_has_as_the_terminal_does() ->
     assert told[-1][0] == "It is over. Nobody won."
 
 
-def test_with_as_many_cards_home_it_says_who_has_won() -> None:
+def test_it_says_who_has_won_where_the_cards_home_do_not() -> None:
     script = """
         const { winnerText } = await import(`${web}/tournaments.js`);
         console.log(JSON.stringify(given.map((result) => winnerText(result, "Ada", "Zoë"))));
@@ -429,10 +429,47 @@ def test_with_as_many_cards_home_it_says_who_has_won() -> None:
         TableResult(verdict="draw", first_home=5, second_home=5),
         TableResult(verdict="first", first_home=6, second_home=5),
         TableResult(verdict="first", first_home=5, second_home=5, forfeit=True),
+        TableResult(verdict="second", forfeit=True),
+        TableResult(verdict="neither", forfeit=True),
         # Alone with no card home.
         TableResult(verdict="second"),
     ]
-    assert node(script, msgspec.to_builtins(results)) == ["Zoë won", "Ada won", "", "", "", ""]
+    assert node(script, msgspec.to_builtins(results)) == [
+        *["Zoë won", "Ada won", "", ""],
+        *["Ada won by forfeit", "Zoë won by forfeit", "both forfeited", ""],
+    ]
+
+
+def test_a_big_screen_says_of_the_other_tables_who_won_by_forfeit() -> None:
+    script = f"""{DOCUMENT}
+        const {{ otherTables, pairingNodes }} = await import(`${{web}}/scenes.js`);
+        const entrants = [{{ id: "a", name: "greedy 2" }}, {{ id: "b", name: "Tom" }}];
+        const sides = [3, 4].map((home) => ({{ home, present: true, state: "racing" }}));
+        const table = (result, more) => ({{ table: 1, first: "b", second: "a", counted: true, code: null, sides: [], result, ...more }});
+        const result = (verdict, home, forfeit) => ({{ verdict, first_home: home, second_home: home, forfeit }});
+        const tables = [table(null, {{ sides }}), table(result("draw", 9, false)), table(result("second", 0, true)),
+            table(result("first", 0, true), {{ second: null }}), table(result("neither", 0, true)), table(null, {{ table: 2, sides }})];
+        const told = {{ entrants, tables }};
+        const paired = pairingNodes(told, 0).flatMap((list) => list.children.map(textOf));
+        console.log(JSON.stringify([otherTables(told, ({{ table }}) => table === 2), paired]));
+    """
+    assert node(script, None) == [
+        [
+            ["Tom", "3 : 4", "greedy 2", None],
+            ["Tom", "9 : 9", "greedy 2", None],
+            ["Tom", "–", "greedy 2", " greedy 2 won by forfeit"],
+            ["Tom", "–", "the house", " Tom won by forfeit"],
+            ["Tom", "–", "greedy 2", " both forfeited"],
+        ],
+        [
+            "Tom – greedy 2",
+            "Tom 9 : 9 greedy 2",
+            "Tom – greedy 2 greedy 2 won by forfeit",
+            "Tom – the house Tom won by forfeit",
+            "Tom – greedy 2 both forfeited",
+            "Tom – greedy 2",
+        ],
+    ]
 
 
 def test_a_screen_goes_round_the_closest_races_stays_where_it_is_told_to_and_shows_a_result_to_its_end() -> None:
