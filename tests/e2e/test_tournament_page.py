@@ -238,6 +238,7 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.press("Remove")
         newcomer.press("Remove")
         newcomer.wait_for_text(".log", "Reason: had to go")
+        newcomer.wait_for_text(".columns .standings tbody", "Emil (removed)")
         for words in ("Pause", "Go on"):
             newcomer.press(words)
         newcomer.press("Pause")

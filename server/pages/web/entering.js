@@ -60,18 +60,23 @@ function sentenceOf(told, { own, plays, isOver, mine, table }) {
   return "You are in. When the next round is paired, this page takes you to your table.";
 }
 
-/** What an entrant is told who plays no more, by `out` of `TournamentEntrant`. */
+/** Why an entrant plays no more, by `out` of `TournamentEntrant`: a word or two, and what they themselves are told. These are the terminal's. */
 const OUT_WORDS = {
-  withdrew: "You have withdrawn",
-  "not-checked-in": "You were left out, since you had not checked in",
-  missed: "You are out, since you missed two rounds running",
-  removed: "{director} has removed you",
-  banned: "You are out, since the host of this server has banned you",
+  withdrew: ["withdrawn", "You have withdrawn"],
+  "not-checked-in": ["no check-in", "You were left out, since you had not checked in"],
+  missed: ["missed rounds", "You are out, since you missed two rounds running"],
+  removed: ["removed", "{director} has removed you"],
+  banned: ["banned", "You are out, since the host of this server has banned you"],
 };
+
+/** @param {import("carpet-wire").TournamentEntrant} entrant */
+export function outWord({ out }) {
+  return OUT_WORDS[out]?.[0] ?? "withdrawn";
+}
 
 /** @param {any} told @param {any} own */
 function outSentence(told, own) {
-  const words = (OUT_WORDS[own.out] ?? "You are not playing any more").replace("{director}", () => clean(told.director_name));
+  const words = (OUT_WORDS[own.out]?.[1] ?? "You are not playing any more").replace("{director}", () => clean(told.director_name));
   return `${words}${own.out_reason ? `: ${clean(own.out_reason)}` : ""}.`;
 }
 

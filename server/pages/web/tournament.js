@@ -6,7 +6,7 @@ import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
 import { announce, arrange, capitalised, clean, clockText, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
-import { TakingPart } from "./entering.js";
+import { TakingPart, outWord } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
 import { read } from "./tables.js";
@@ -343,7 +343,7 @@ class Row {
     const key = JSON.stringify([row, entrant, phase]);
     if (key === this.#shown) return;
     this.#shown = key;
-    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? " (withdrawn)" : ""}${phase === "check-in" && !entrant?.withdrawn ? (entrant?.checked_in ? " ● checked in" : " ○ not checked in yet") : ""}${entrant?.here || entrant?.withdrawn || ["over", "ended"].includes(phase) ? "" : " (away)"}`;
+    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? ` (${outWord(entrant)})` : ""}${phase === "check-in" && !entrant?.withdrawn ? (entrant?.checked_in ? " ● checked in" : " ○ not checked in yet") : ""}${entrant?.here || entrant?.withdrawn || ["over", "ended"].includes(phase) ? "" : " (away)"}`;
     const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
     if (row.place === undefined) return this.node.replaceChildren(name);
     this.node.replaceChildren(element("td", {}, String(row.place)), name, element("td", {}, quarters(2 * row.half_points)),

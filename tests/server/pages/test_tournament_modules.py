@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, phase_sentence
+from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, out_word, phase_sentence
 from client.tui.tournament_keys import VERDICTS, race_of
 from protocol.phrases import PHRASES
 from protocol.tournament_messages import CorrectResult, Tournament
@@ -245,8 +245,8 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
 
 def test_the_page_says_why_somebody_is_out_as_the_terminal_does() -> None:
     script = """
-        const { ownPart } = await import(`${web}/entering.js`);
-        console.log(JSON.stringify(given.map((told) => ownPart(told, told.entrants[0].id).sentence)));
+        const { ownPart, outWord } = await import(`${web}/entering.js`);
+        console.log(JSON.stringify(given.map((told) => [ownPart(told, told.entrants[0].id).sentence, outWord(told.entrants[0])])));
     """
     anna = tournament_scenes.running().entrants[0]
     out = [
@@ -254,7 +254,7 @@ def test_the_page_says_why_somebody_is_out_as_the_terminal_does() -> None:
         for why in ("", *OUT_WORDS)
         for reason in ("", "two names")
     ]
-    assert node(script, msgspec.to_builtins(out)) == [out_sentence(told, told.entrants[0]) for told in out]
+    assert node(script, msgspec.to_builtins(out)) == [[out_sentence(told, told.entrants[0]), out_word(told.entrants[0])] for told in out]
 
 
 def test_whoever_is_called_to_their_table_is_told_how_long_they_have() -> None:
