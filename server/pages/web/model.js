@@ -277,7 +277,8 @@ export function endWord(seat, seats) {
   const at = (each) => each.ended_at_ms ?? each.elapsed_ms;
   const isBeaten = seat.state === "stopped" && seats.some((other) => other.state === "won" && at(other) <= at(seat));
   if (isBeaten) return "beaten";
-  const isWalkover = seat.state === "stopped" && seat.place === 1 && seats.length > 1 && seats.filter(({ state }) => state !== "forfeited").length === 1;
+  // Who is in a race has no place yet: whoever has all others forfeit is the first.
+  const isWalkover = seat.state === "stopped" && [1, undefined].includes(seat.place) && seats.length > 1 && seats.filter(({ state }) => state !== "forfeited").length === 1;
   return isWalkover ? "walkover" : STATE_WORDS[seat.state];
 }
 

@@ -956,13 +956,15 @@ def test_whoever_won_since_all_others_had_forfeited_is_not_said_to_have_stopped(
     ]
     races = [[ahead, *others] for others in lists]
     script = """
-        const { endWord } = await import(`${web}/model.js`);
-        // A list that is put in order has copies of the seats.
-        console.log(JSON.stringify(given.map((seats) => seats.map((seat) => endWord({ ...seat }, seats)))));
+        const { endWord, standing } = await import(`${web}/model.js`);
+        // A list that is put in order has copies of the seats; on the bars they stand as they were told of in the race.
+        const bars = (seats) => seats.map(({ place, ...seat }) => seat);
+        console.log(JSON.stringify([given, given.map(bars)].map((races) => races.map((seats) =>
+            seats.map((seat) => [endWord({ ...seat }, seats), standing(seat, "over", seats)])))));
     """
-    told = node(script, msgspec.to_builtins(races))
-    assert told == [[word_among(seat, seats) for seat in seats] for seats in races]
-    assert [words[0] for words in told] == ["walkover", "walkover", "stopped", "stopped", "stopped"]
+    listed, bars = node(script, msgspec.to_builtins(races))
+    assert listed == bars == [[[word_among(seat, seats)] * 2 for seat in seats] for seats in races]
+    assert [words[0][0] for words in listed] == ["walkover", "walkover", "stopped", "stopped", "stopped"]
 
 
 def test_a_seat_that_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
