@@ -343,8 +343,13 @@ def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> No
         browser.keys(":")
         browser.type("#move", written, Keys.ENTER)
         browser.expect(own_moves, 2)
+        browser.look(height=320)
         browser.keys("?")
         browser.wait_for_text("dialog h2", "Keys of a race")
+        # They do not all fit, and are read from the first one on.
+        scrolled = "const one = document.querySelector('dialog'); return [one.scrollTop, one.scrollHeight > one.clientHeight]"
+        browser.expect(lambda now: now.run(scrolled), [0, True])
+        browser.look()
         # From this very moment keys are the table's again.
         assert browser.run("document.querySelector('dialog button').click(); return document.activeElement.tagName") == "BODY"
         for moves in (3, 4, 5):

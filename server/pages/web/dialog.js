@@ -38,7 +38,8 @@ export function choose(text, lines, act) {
 
 /** @param {string} title @param {string[][]} rows */
 export function tell(title, rows) {
-  const dialog = element("dialog", { "aria-label": title }, element("h2", {}, title),
+  // The focus is where one begins to read: on the button below a long page, it would open at its end.
+  const dialog = element("dialog", { "aria-label": title }, element("h2", { tabindex: "-1", autofocus: true }, title),
     element("table", { class: "keys" }, element("tbody", {}, rows.map(([keys, words]) => element("tr", {}, element("th", { scope: "row" }, keys), element("td", {}, words))))),
     element("p", { class: "answers" }, button("Close", () => close(dialog))));
   open(dialog);
