@@ -173,7 +173,7 @@ export class Game {
   }
 
   #hintText(player, room, view) {
-    if (!player.isOnline) return "Not connected: no moves for now. The clock runs on, and your seat is kept a while.";
+    if (!player.isOnline) return "Not connected: no moves for now. The clock may run on, and your seat is kept a while.";
     if (room.phase === "over") return "";
     if (OWN_ENDS[room.own.state]) return OWN_ENDS[room.own.state];
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;

@@ -8,7 +8,7 @@ import { bestHome, dealtChips, glides, isWhole, press, preview, source } from ".
 const AHEAD = 8;
 /** More letters no move has. */
 const LONGEST = 8;
-const OFFLINE = "Not connected. No moves for now; the clock runs on.";
+const OFFLINE = "Not connected. No moves for now; the clock may run on.";
 const HOLDING = "First put the held card back (esc).";
 const BY_HAND = "This race is played by hand: each card home takes a key of its own.";
 

@@ -477,7 +477,7 @@ def test_what_is_said_of_a_press_goes_with_its_race_its_phase_and_its_connection
         }})));
     """
     waiting = "Waiting to be played: w."
-    offline = "Not connected: no moves for now. The clock runs on, and your seat is kept a while."
+    offline = "Not connected: no moves for now. The clock may run on, and your seat is kept a while."
     steps = [{}, {"race": 2}, {"code": "QWRTPS"}, {"phase": "over"}, {"isOnline": False}]
     then = ["A note.", waiting, waiting, "", offline]
     assert node(script, steps) == [["A note.", text, "A note." if at == 0 else waiting] for at, text in enumerate(then)]
@@ -744,7 +744,7 @@ def test_what_was_pressed_ahead_and_is_not_played_is_told_and_so_is_why_not_all_
     assert node(script, {"view": msgspec.to_builtins(view), "place": "a1", "held": held}) == [
         [[], []],
         [["a1"], []],
-        [[], ["Not connected. No moves for now; the clock runs on."]],
+        [[], ["Not connected. No moves for now; the clock may run on."]],
         [["r", "a1"], []],
         [[], ["First put the held card back (esc)."]],
     ]
