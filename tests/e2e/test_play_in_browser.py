@@ -168,6 +168,24 @@ def cards_in(document: Any) -> set[str]:
     return set(re.findall(r'"((?:[A2-9TJQK][SHDC]))"', json.dumps(document)))
 
 
+def test_a_code_that_was_read_out_leads_to_its_race(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", public=False) as ada:
+        for written, press in ((f" {ada.code[:3].lower()}-{ada.code[3:]} ", "Go to that race"), (ada.code.lower() + Keys.ENTER, "")):
+            browser.open(page(server, "/play"))
+            browser.type("#code", written)
+            if press:
+                browser.press(press)
+            browser.expect(lambda now: now.address, page(server, f"/play/{ada.code}"))
+            browser.wait_for_text("h1", f"Race {ada.name}")
+        # Nothing is none.
+        browser.open(page(server, "/play"))
+        browser.press("Go to that race")
+        browser.expect(lambda now: now.run("return document.activeElement.id"), "code")
+        browser.look(width=320, height=640)
+        browser.expect(too_wide, [])
+        browser.expect(breaches, [])
+
+
 def test_two_browsers_race_again(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.press("Make a link")

@@ -1,7 +1,7 @@
 // Where a player begins: their name, and what they would like to run.
 
 import { OptionFields, forms } from "./choices.js";
-import { button, element, field, setText } from "./dom.js";
+import { button, element, field, inlineField, setText } from "./dom.js";
 
 const RULES_SENTENCES = 3;
 /** The one to begin with, as in the terminal. */
@@ -58,6 +58,8 @@ export class StartForm {
       .map(([seconds, words]) => element("option", { value: String(seconds), selected: seconds === 600 }, words)));
     this.winnable = element("input", { type: "checkbox", id: "winnable" });
     this.winnableRow = element("p", { class: "field inline" }, this.winnable, element("label", { for: "winnable" }, "Only a deal that can be won"));
+    this.code = element("input", { id: "code", size: "8", maxlength: "16", autocomplete: "off", autocapitalize: "characters", spellcheck: "false" });
+    this.code.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && this.#join());
     const wishing = (text, make, kind = "choice-button") => button(text, () => wish(make()), { class: kind });
     const options = (more) => ({
       ...this.race?.options, rules: this.rules.value, time_limit_s: Number(this.limit.value),
@@ -79,6 +81,7 @@ export class StartForm {
       element("ul", { class: "ways" },
         asked.has("daily") ? daily : null,
         way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
+        way("A code", "Six letters that a friend has read out to you.", inlineField("Code", this.code), button("Go to that race", () => this.#join(), { class: "choice-button" })),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",
           wishing("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
         way("Whoever joins", "The race is listed until somebody takes the other seat.",
@@ -88,6 +91,13 @@ export class StartForm {
         asked.has("daily") ? null : daily),
       this.maker);
     this.rules.addEventListener("change", () => this.#explain());
+  }
+
+  /** To the race whose code was told, however it is written down. */
+  #join() {
+    const code = this.code.value.replace(/[\s-]/g, "").toUpperCase();
+    if (code) location.assign(`/play/${encodeURIComponent(code)}`);
+    else this.code.focus();
   }
 
   /** The bot has every other seat. */
