@@ -1,6 +1,6 @@
 // Which page it is, by the address, and the connection that all of it comes by.
 
-import { announce, button, clean, element, setText } from "./dom.js";
+import { announce, button, clean, codeOf, element, setText } from "./dom.js";
 import { Connection, serverAddress } from "./connection.js";
 
 const state = document.getElementById("connection");
@@ -70,7 +70,7 @@ async function pageOf(path) {
   switch (place) {
     case "play": {
       const { PlayPage } = await import("./play.js");
-      return [new PlayPage(connection, step ? step.slice(0, 16) : null), "play"];
+      return [new PlayPage(connection, step ? codeOf(step).slice(0, 16) : null), "play"];
     }
     case "watch": {
       const { RacePage } = await import("./race.js");

@@ -136,6 +136,11 @@ export function showEach(known, list, infos, keyOf, make, show) {
   arrange(list, [...keys].map((key) => known.get(key).node));
 }
 
+/** A race's code as somebody wrote it, in the form that the server tells it in. @param {string} written */
+export function codeOf(written) {
+  return written.replace(/[\s-]/g, "").toUpperCase();
+}
+
 /** What stands in the address behind its `#`, which is sent to nobody; null where it does not. @param {string} name */
 export function inHash(name) {
   return new URLSearchParams(location.hash.slice(1)).get(name);

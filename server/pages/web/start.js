@@ -1,7 +1,7 @@
 // Where a player begins: their name, and what they would like to run.
 
 import { OptionFields, forms } from "./choices.js";
-import { button, element, field, inlineField, setText } from "./dom.js";
+import { button, codeOf, element, field, inlineField, setText } from "./dom.js";
 
 const RULES_SENTENCES = 3;
 /** The one to begin with, as in the terminal. */
@@ -95,7 +95,7 @@ export class StartForm {
 
   /** To the race whose code was told, however it is written down. */
   #join() {
-    const code = this.code.value.replace(/[\s-]/g, "").toUpperCase();
+    const code = codeOf(this.code.value);
     if (code) location.assign(`/play/${encodeURIComponent(code)}`);
     else this.code.focus();
   }
