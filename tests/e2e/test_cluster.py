@@ -188,7 +188,8 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
     async def act(what: Callable[[], object]) -> object:
         return await trio.to_thread.run_sync(what)
 
-    with redis_server() as redis, open_browser() as browser:
+    # Nobody may watch their own race.
+    with redis_server() as redis, open_browser() as browser, open_browser() as onlooker:
         async with nodes(database, redis.url, 2) as (first, second), trio.open_nursery() as nursery:
             # Its games are long: the bot plays on for as long as the test may take.
             options = RaceOptions(rules="colorado", public=False, countdown_s=1, grace_s=600)
@@ -202,10 +203,7 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             page = page_of(first)
             await act(partial(take_seat, browser, f"{page}/play/{code}"))
             await act(partial(race_on, browser))
-            playing = browser.driver.current_window_handle
-            await act(partial(watch, browser, f"{page}/watch/{code}"))
-            watching = browser.driver.current_window_handle
-            await act(partial(browser.driver.switch_to.window, playing))
+            await act(partial(watch, onlooker, f"{page}/watch/{code}"))
             await second.end(signal.SIGKILL)
             await act(partial(browser.wait_for_text, "#connection", "lost"))
             await act(partial(browser.expect_text, "#connection", ""))
@@ -214,15 +212,12 @@ async def test_the_page_of_one_server_races_and_watches_at_another_and_goes_on_w
             kept = "return [localStorage.length, lines.length > 2, lines.at(-1).url]"
             await act(partial(browser.expect, lambda now: now.run(kept), [3, True, f"{first.url}/"]))
             # Who only watches has noticed nothing of it.
-            await act(partial(browser.driver.switch_to.window, watching))
-            await act(partial(told, browser, "watched", 2))
-            assert await act(lambda: browser.run("return lines.map((line) => line.url)")) == [f"{first.url}/"]
+            await act(partial(told, onlooker, "watched", 2))
+            assert await act(lambda: onlooker.run("return lines.map((line) => line.url)")) == [f"{first.url}/"]
             nursery.cancel_scope.cancel()
 
 
 def watch(browser: Browser, address: str) -> None:
-    """In a window of its own."""
-    browser.driver.switch_to.new_window("tab")
     browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HEARD})
     browser.open(address)
     told(browser, "watched", 1)

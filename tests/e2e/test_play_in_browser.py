@@ -186,6 +186,37 @@ def test_a_code_that_was_read_out_leads_to_its_race(browser: Browser, server: st
         browser.expect(breaches, [])
 
 
+def test_nobody_is_shown_the_boards_of_their_own_race_and_the_page_leads_back_to_the_seat(browser: Browser, server: str) -> None:
+    with racing(browser, server, delay_s=0, rated=False) as ada:
+        ada.play(2)
+        for leave_first in (False, True):
+            browser.open(page(server, f"/watch/{ada.code.lower()}"))
+            browser.wait_for_text("main", "You hold a seat in this race, so its boards are not shown to you.")
+            assert heard(browser, "watched", "board") == []
+            browser.expect(lambda now: now.shown(".race"), [False])
+            if leave_first:
+                continue
+            browser.press("Back to your seat")
+            wait_for_cards(browser)
+    # Whoever has left may watch, and whoever sits down no longer.
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        browser.open(page(server, f"/watch/{ada.code}"))
+        browser.wait_for_text("h1", f"{ada.name} against open seat")
+        browser.run(
+            """
+            const socket = new WebSocket(given[0], "carpet.v1.json");
+            window.own = socket;
+            socket.onopen = () => [{ type: "hello", name: "Bea", token: localStorage.getItem("carpet.token") }, { type: "leave-race" },
+                { type: "join-race", code: given[1] }].forEach((message) => socket.send(JSON.stringify(message)));
+            """,
+            server,
+            ada.code,
+        )
+        browser.wait_for_text("main", "You hold a seat in this race")
+        browser.press("Back to your seat")
+        browser.wait_for_text(".waiting-room", "(you)")
+
+
 def test_two_browsers_race_again(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.press("Make a link")

@@ -4,6 +4,7 @@ import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { against, againstText, announce, arrange, clean, clockText, counted, element, fill, firstKnown, homeText, inHash, nameOf, ratingChange, seatTitle, section, setText } from "./dom.js";
 import { serverAddress } from "./connection.js";
+import { identity } from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { SeriesView, seriesSentence } from "./series.js";
@@ -30,6 +31,8 @@ export class RacePage {
     this.round = element("a", {}, "To its tournament");
     this.roundLine = element("p", { class: "facts", hidden: true }, this.round);
     this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
+    this.seat = element("a", { class: "main-link" }, "Back to your seat");
+    this.seatLine = element("p", { class: "actions", hidden: true }, this.seat);
     this.notice = element("p", { class: "notice", hidden: true });
     this.results = element("ol", { class: "places" });
     this.recordLink = element("a", {}, "The record of this race, as JSON");
@@ -50,7 +53,7 @@ export class RacePage {
         element("div", {}, section("far", "How far they are", this.barList), this.curves),
         section("boards", "Boards", this.notice, this.boardList)),
       this.said);
-    this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts, this.roundLine), this.clock), this.body);
+    this.node = element("div", {}, element("div", { class: "title" }, element("div", {}, this.heading, this.facts, this.roundLine), this.clock), this.seatLine, this.body);
     setInterval(() => this.#model && this.#tick(), 250);
     this.#showFirst();
   }
@@ -65,6 +68,11 @@ export class RacePage {
     this.barList.replaceChildren(...bars.map((each) => each.node));
     for (const part of [this.result, this.seriesPart, this.curves, this.said]) part.hidden = true;
     this.body.hidden = false;
+  }
+
+  /** Who watches as somebody is shown no boards of their own race. @returns {import("carpet-wire").Hello} */
+  hello() {
+    return { type: "hello", name: "", watch: true, token: identity.token || null, software: "web page" };
   }
 
   /** @param {import("carpet-wire").Welcome} welcome */
@@ -86,6 +94,7 @@ export class RacePage {
       case "watched":
         this.#model = new WatchedRace(message, now, this.#model);
         this.#shownLines = null;
+        this.seatLine.hidden = true;
         announce(`Watching ${names(this.#model)}.`);
         break;
       case "watched-event":
@@ -103,7 +112,7 @@ export class RacePage {
         if (message.code === this.#model?.code) this.#model.takeTalk(message.lines);
         break;
       case "unwatched":
-        return this.#ended(message.reason);
+        return message.reason === "seated" ? this.#leadBack(message.code) : this.#ended(message.reason);
       case "error":
         return this.#refused(message, now);
       default:
@@ -131,10 +140,20 @@ export class RacePage {
     this.#say(words[reason] ?? "This race is no longer shown.");
   }
 
+  /** The player of this browser holds a seat in it. */
+  #leadBack(code) {
+    this.#model = null;
+    this.#say("You hold a seat in this race, so its boards are not shown to you.");
+    this.seat.setAttribute("href", `/play/${encodeURIComponent(code)}`);
+    this.seatLine.hidden = false;
+  }
+
   #refused(error, now) {
     if (holds(error) && this.#model) {
       if (this.#model.heldAt === null) announce(clean(error.message));
       this.#model.hold(error.message, now);
+    } else if (error.code === "watch/own-race") {
+      this.#leadBack(this.code ?? "");
     } else if (error.code === "watch/too-often") {
       setTimeout(() => this.#askAgain(performance.now()), ASK_AGAIN_MS);
     } else if (error.code === "server/busy") {
