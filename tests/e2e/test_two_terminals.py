@@ -270,7 +270,9 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
         assert player.terminal.given_back()
         assert player.terminal.process.returncode == 0
         # What it says then can be done as it stands.
-        kept = re.search(r"The record of your race is\s+(\S+);\s+to\s+watch\s+it:\s+carpet replay;\s+to\s+check\s+it:\s+carpet verify\s", said)
+        kept = re.search(
+            r"The record of your race is\s+(\S+);\s+to\s+watch\s+it:\s+carpet replay;\s+to\s+check\s+it:\s+carpet verify\s", said
+        )
         assert kept is not None, said
         assert Path(kept[1]).is_file()
         checked = carpet(table.home(player.name), "verify")
