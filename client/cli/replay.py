@@ -40,6 +40,7 @@ from client.connection.http import fetch_record
 from client.local.sitting import play_on as played_on
 from client.replay.own_server import replay_race, server_command, server_environment
 from client.replay.timeline import TimeLine
+from client.storage.commitments import CommitmentStore
 from client.storage.evidence import EvidenceStore
 from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import record_path
@@ -76,6 +77,7 @@ def verify(
     status = _ask_server(["verify", "--", source, *(records or [])])
     if status == 0:
         _check_entry(source)
+        _check_day(source)
     raise typer.Exit(status)
 
 
@@ -109,6 +111,43 @@ def _check_entry(source: str) -> None:
     if not {entrant.nonce for entrant in told.entrants} & {entry.nonce for entry in entries}:
         fail("what you gave when you checked in here is not in its shuffles: that is true only if you had checked in elsewhere before")
     print_text("yours: what you gave when you checked in is in the shuffles, which were committed to before")
+
+
+class _Shared(Struct):
+    kind: str
+    id: str
+
+
+class _Deal(Struct):
+    commitment: str
+    shared: _Shared | None = None
+
+
+class _Run(Struct):
+    """The parts of a record that say of which day it is the deal."""
+
+    deal: _Deal
+
+
+def _check_day(source: str) -> None:
+    """Compare the deal of a run with what this machine was shown of its day, before anybody could run it. Ends the command if they differ.
+
+    A record alone cannot tell whether all others had the same deal.
+    """
+    try:
+        deal = msgspec.json.decode(Path(source).read_bytes(), type=_Run).deal
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    if deal.shared is None or deal.shared.kind != "daily":
+        return
+    date, seen = clean_chat(deal.shared.id), CommitmentStore(home_folder()).seen_of(deal.shared.id)
+    places = [clean_chat(url) for url, day in seen.items() if day.commitment == deal.commitment]
+    if places:
+        print_text(f"the day's: it is the deal of {date} that you were shown the commitment of, at {places[0]}")
+    elif seen:
+        fail(f"not the deal of {date}: what you were shown of that day at {', '.join(map(clean_chat, seen))} is another commitment")
+    else:
+        print_text(f"not checked: whether it is the deal that others had on {date}, since you were not shown its commitment then")
 
 
 @app.command(epilog=examples("carpet review", "carpet review race.json --seat 1", "carpet demo --fast --json | carpet review -"))

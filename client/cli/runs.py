@@ -34,7 +34,7 @@ from client.connection.errors import RequestRefused
 from client.connection.events import Identity
 from client.connection.http import fetch_challenges, fetch_dailies, fetch_runs
 from client.connection.request import NotAnswered, ask
-from client.storage.commitments import CommitmentStore, DayCheck, check_day
+from client.storage.commitments import CommitmentStore, DayCheck, check_days
 from client.storage.identity import IdentityStore, home_folder
 from client.text.runs import board_lines, board_title, challenge_lines, moment_text
 from client.tui.start import UiSettings
@@ -130,7 +130,7 @@ def verify(
     """
     address = address_of(url or _only_server())
     told, checked = _checked(address)
-    wrong = [each for each in checked if each.outcome in ("false", "changed")]
+    wrong = [each for each in checked if each.outcome in ("false", "changed", "missing")]
     if as_json:
         print_json({"server": address.url, "days": [_as_map(each) for each in checked]})
     else:
@@ -155,8 +155,7 @@ def _keep_commitments(address: Address) -> Dailies:
 
 def _checked(address: Address) -> tuple[Dailies, list[DayCheck]]:
     told = _keep_commitments(address)
-    seen = CommitmentStore(home_folder()).seen(address.url)
-    return told, [check_day(day, seen.get(day.date)) for day in told.days]
+    return told, check_days(told.days, CommitmentStore(home_folder()).seen(address.url))
 
 
 def _lines(told: Dailies, checked: list[DayCheck]) -> list[str]:
@@ -164,6 +163,7 @@ def _lines(told: Dailies, checked: list[DayCheck]) -> list[str]:
         "true": "ok: the secret fits the commitment that you were shown, {seen} UTC",
         "false": "WRONG: the secret does not fit the commitment",
         "changed": "WRONG: the commitment is not the one that you were shown, {seen} UTC",
+        "missing": "WRONG: the server does not name the deal any more whose commitment you were shown, {seen} UTC",
         "sealed": "committed to; the secret will be revealed {reveals} UTC",
         "unseen": "not checked: the secret fits, but you had not been shown its commitment",
     }
@@ -171,7 +171,7 @@ def _lines(told: Dailies, checked: list[DayCheck]) -> list[str]:
     return [
         f"{clean_chat(each.date)}  "
         + sentences[each.outcome].format(
-            seen=moment_text(each.seen.seen_at_ms) if each.seen is not None else "", reveals=moment_text(reveals[each.date])
+            seen=moment_text(each.seen.seen_at_ms) if each.seen is not None else "", reveals=moment_text(reveals.get(each.date, 0))
         )
         for each in checked
     ]

@@ -27,6 +27,7 @@ from client.replay.own_server import replay_race
 from client.state.capabilities import check_options, check_rules
 from client.state.evidence import Evidence
 from client.storage.bests import BestsStore
+from client.storage.commitments import CommitmentsError, CommitmentStore
 from client.storage.evidence import Entry, EvidenceStore, SeenRace
 from client.storage.files import replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder
@@ -48,7 +49,7 @@ from client.tui.start import (
 from protocol.client_messages import ClientMessage, JoinRace, OpenRace
 from protocol.errors import ErrorCode
 from protocol.record import Record, to_json
-from protocol.run_messages import PlayOn, RunChallenge, RunDaily
+from protocol.run_messages import Dailies, PlayOn, RunChallenge, RunDaily
 from protocol.server_messages import ServerMessage
 from protocol.text import clean_name
 from protocol.tournament_messages import CheckIn, Decided, EnterTournament, FollowTournament, Tournament
@@ -322,12 +323,18 @@ async def _app(
         if not own:
             store.keep_entry(Entry(id=check_in.id, commitment=commitment, nonce=check_in.nonce))
 
+    def witness_days(dailies: Dailies) -> None:
+        # Without the file they play on; what asks for it says why it cannot be had.
+        with contextlib.suppress(CommitmentsError):
+            CommitmentStore(home_folder()).keep(link.url, dailies.days, dailies.now_ms)
+
     jobs = Jobs(
         keeper=BestsStore(home_folder()).add if counts else None,
         recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),
         witness=witness,
         witness_entry=witness_entry,
+        witness_days=witness_days,
     )
     outcome = await run_app(link, settings=settings, start=start, jobs=jobs, teaches=teaches)
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)

@@ -5,7 +5,7 @@ Owns one file, `commitments.json` in the user's folder. The commitment shown fir
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -40,13 +40,14 @@ class CommitmentsFile(Versioned, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class DayCheck:
-    """One day. outcome: "true" if the secret is the one committed to; "changed" if the server now names another commitment than before.
+    """One day. outcome: "true" if the secret is the one committed to; "changed" if the server now names another commitment than before;
+    "missing" if it names none any more.
 
     seen: what was first shown here; None if nothing was before the reveal.
     """
 
     date: str
-    outcome: Literal["true", "false", "changed", "sealed", "unseen"]
+    outcome: Literal["true", "false", "changed", "missing", "sealed", "unseen"]
     seen: Seen | None
 
 
@@ -85,9 +86,22 @@ class CommitmentStore:
 
         self._file.change(copied)
 
+    def seen_of(self, date: str) -> dict[str, Seen]:
+        """What was shown of one day, by server. Raises CommitmentsError."""
+        return {url: days[date] for url, days in self._file.read().servers.items() if date in days}
+
     def seen(self, url: str) -> dict[str, Seen]:
         """What was shown of a server's days, by date. Raises CommitmentsError."""
         return self._file.read().servers.get(url, {})
+
+
+def check_days(days: Sequence[DailyDeal], seen: Mapping[str, Seen]) -> list[DayCheck]:
+    """Compare the days as the server describes them now with what was shown before, newest first. A server tells the days of some weeks;
+    what was shown of one between them is missing if it is not told."""
+    checked = [check_day(day, seen.get(day.date)) for day in days]
+    told = {day.date for day in days}
+    checked += [DayCheck(date, "missing", seen[date]) for date in seen if told and date not in told and min(told) <= date <= max(told)]
+    return sorted(checked, key=lambda each: each.date, reverse=True)
 
 
 def check_day(day: DailyDeal, seen: Seen | None) -> DayCheck:

@@ -24,7 +24,7 @@ def board_title(runs: Runs, rules: str) -> str:
 def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]]:
     """The lines below the title, each with whether it is one's own. rows: at most this many; one's own row comes last if it is below."""
     if not runs.shown:
-        return [(False, "You see the runs once you have had your own, and everybody does when the deal is revealed.")]
+        return [(False, "You see the runs once you have had your own, or the deal is revealed.")]
     if not runs.rows:
         return [(False, "Nobody has run it.")]
     with_days = runs.kind == "daily"

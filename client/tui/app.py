@@ -61,6 +61,7 @@ from client.tui.ui_state import Ui, first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.pages import is_race_id
 from protocol.record import Record, digest
+from protocol.run_messages import Dailies
 from protocol.tournament_messages import CheckIn
 
 TICK_S = 0.1
@@ -82,8 +83,8 @@ class Jobs(Struct, frozen=True):
     """What is done beside the screens. reviewer: says what was possible in the game of one seat of a record.
 
     replayer: replays the race of a record. verifier: says whether a record holds. keeper: keeps the player's best times, and may raise
-    BestsError; None if races do not count for them. recorder: is given each record once, when it arrives. evidence, witness, witness_entry:
-    see Driver.
+    BestsError; None if races do not count for them. recorder: is given each record once, when it arrives. evidence, witness, witness_entry,
+    witness_days: see Driver.
     """
 
     reviewer: Callable[[Record, int], Awaitable[tuple[str, ...]]] = review_game
@@ -94,6 +95,7 @@ class Jobs(Struct, frozen=True):
     evidence: Evidence | None = None
     witness: Callable[[Evidence], None] = lambda evidence: None
     witness_entry: Callable[[CheckIn, str], None] = lambda check_in, commitment: None
+    witness_days: Callable[[Dailies], None] = lambda dailies: None
 
 
 USUAL_JOBS = Jobs()
@@ -143,6 +145,7 @@ class App:
             evidence=jobs.evidence,
             witness=jobs.witness,
             witness_entry=jobs.witness_entry,
+            witness_days=jobs.witness_days,
             carry_out=self._carry_out,
         )
         self._terminal = Terminal(self, screen=screen, keys=keys, pictures=ui.settings.pictures)

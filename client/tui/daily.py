@@ -15,7 +15,7 @@ from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step, way
 from protocol.cards import DECK_SIZE
-from protocol.run_messages import ListRuns, RunDaily, Runs
+from protocol.run_messages import ListDailies, ListRuns, RunDaily, Runs
 from protocol.text import counted
 
 KEYS: Keys = (
@@ -31,8 +31,8 @@ HAD = "You have had your run of this deal. The next one comes at midnight UTC."
 
 
 def opened(step: Step) -> Step:
-    """The step with the board of the rule set chosen last."""
-    return asked(step.but(daily=True))
+    """The step with the board of the rule set chosen last. What the server has committed to is asked for too, since it is to be kept."""
+    return asked(step.but(daily=True).send(ListDailies()))
 
 
 def asked(step: Step) -> Step:

@@ -14,6 +14,7 @@ from client.tui.actions import Action, Effect, Heard, Send, Unsent
 from client.tui.ui_state import Ui
 from client.tui.update import update
 from protocol.client_messages import Move, Ready
+from protocol.run_messages import Dailies
 from protocol.tournament_messages import CheckIn
 
 
@@ -21,7 +22,8 @@ class Driver:
     """One player over one connection. now_ms: the local monotonic clock. nonce: makes 16 random bytes as hexadecimal digits.
 
     evidence: from the last race, which an earlier process ran. witness: is given what is seen of a race, before a nonce is sent.
-    witness_entry: is given a check-in, before it is sent, and what its tournament has committed to.
+    witness_entry: is given a check-in, before it is sent, and what its tournament has committed to. witness_days: is given what the server
+    says of its deals of the day.
     carry_out: carries out an effect that is not a request and returns its answer if it has one at once; without a screen it does nothing.
     """
 
@@ -35,11 +37,13 @@ class Driver:
         evidence: Evidence | None = None,
         witness: Callable[[Evidence], None] = lambda evidence: None,
         witness_entry: Callable[[CheckIn, str], None] = lambda check_in, commitment: None,
+        witness_days: Callable[[Dailies], None] = lambda dailies: None,
         carry_out: Callable[[Effect], Action | None] = lambda effect: None,
     ) -> None:
         self.state = Model(evidence=evidence)
         self._witness = witness
         self._witness_entry = witness_entry
+        self._witness_days = witness_days
         self.ui = ui
         self._link = link
         self._now_ms = now_ms
@@ -51,6 +55,8 @@ class Driver:
         before = self.state
         self.state = reduce(before, event, self._now_ms())
         self._tell_witness(before)
+        if isinstance(event, Dailies):
+            self._witness_days(event)
         self.do(Heard(event, before))
 
     def do(self, action: Action) -> None:

@@ -12,11 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Identity
+from client.storage.commitments import CommitmentStore
 from client.storage.evidence import Entry, EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore
 from client.storage.saved_records import keep_record
 from protocol.pages import History
 from protocol.record import from_json, sealed, to_json
+from protocol.run_messages import DailyDeal
+from protocol.views import SharedDeal
 from tests.client.cli.test_main import run
 from tests.client.page_server import PageServer, page, problem
 from tests.client.scenes import first_view, record
@@ -287,3 +290,33 @@ def test_whoever_names_a_race_by_its_code_is_told_that_it_has_an_id(
     monkeypatch.setattr("client.cli.replay.need_terminal", lambda *_, **__: None)
     told = run(capsys, command, "hktrwm").sentence
     assert told == "carpet: There is no file hktrwm; name a race by its id, which carpet history shows, not by its code."
+
+
+@pytest.mark.parametrize(
+    ("shown", "status", "told"),
+    [
+        ({}, 0, "not checked: whether it is the deal that others had on 2026-11-21, since you were not shown its commitment then\n"),
+        ({"a": "kept"}, 0, "the day's: it is the deal of 2026-11-21 that you were shown the commitment of, at ws://a.example:7777\n"),
+        (
+            {"a": "other", "b": "kept"},
+            0,
+            "the day's: it is the deal of 2026-11-21 that you were shown the commitment of, at ws://b.example",
+        ),
+        ({"a": "other"}, 1, "not the deal of 2026-11-21: what you were shown of that day at ws://a.example:7777 is another commitment"),
+    ],
+)
+def test_a_run_of_the_day_is_compared_with_what_this_machine_was_shown_of_that_day(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path, shown: dict[str, str], status: int, told: str
+) -> None:
+    deal = replace(RECORD.deal, shared=SharedDeal(kind="daily", id="2026-11-21", nonces=("1b" * 16,)))
+    kept = sealed(replace(RECORD, deal=deal))
+    Path("run.json").write_text(to_json(kept))
+    for name, what in shown.items():
+        commitment = deal.commitment if what == "kept" else "ab" * 32
+        days = [DailyDeal(date="2026-11-21", commitment=commitment, made_at_ms=1, reveals_at_ms=2, secret=None)]
+        CommitmentStore(home).keep(f"ws://{name}.example:7777", days, 1)
+    # The server's own part of the command is not what this is about.
+    monkeypatch.setattr("client.cli.replay._ask_server", lambda arguments: 0)
+    ran = run(capsys, "verify", "run.json")
+    assert ran.status == status
+    assert told in ran.out + ran.err

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.storage import files
-from client.storage.commitments import KEPT, CommitmentStore, check_day
+from client.storage.commitments import KEPT, CommitmentStore, check_day, check_days
 from protocol.run_messages import DailyDeal
 
 URL, OTHER = "ws://one.example:7777", "ws://two.example:7777"
@@ -93,3 +93,15 @@ def test_each_way_in_which_a_day_can_stand(tmp_path: Path) -> None:
     # A server that would show another secret has to show another commitment too: that one was not promised.
     assert check_day(replace(day(secret="00" * 32), commitment=other), seen).outcome == "changed"
     assert check_day(day(secret="00" * 32), None).outcome == "false"
+
+
+def test_a_day_that_a_server_tells_no_more_is_missing_but_not_one_before_all_that_it_tells(tmp_path: Path) -> None:
+    store = CommitmentStore(tmp_path)
+    store.keep(URL, [day(f"2026-11-{number}") for number in (19, 20, 21, 22)], 100)
+    checked = check_days([day("2026-11-22"), day("2026-11-20")], store.seen(URL))
+    assert [(each.date, each.outcome) for each in checked] == [
+        ("2026-11-22", "sealed"),
+        ("2026-11-21", "missing"),
+        ("2026-11-20", "sealed"),
+    ]
+    assert check_days([], store.seen(URL)) == []

@@ -53,7 +53,7 @@ def test_where_there_is_little_room_ones_own_line_stays() -> None:
 
 def test_what_is_not_shown_and_what_nobody_has_run_are_said_in_a_sentence() -> None:
     unseen = runs.board(shown=False, rows=(), own=None)
-    assert board_lines(unseen) == [(False, "You see the runs once you have had your own, and everybody does when the deal is revealed.")]
+    assert board_lines(unseen) == [(False, "You see the runs once you have had your own, or the deal is revealed.")]
     assert board_lines(runs.board(runs=0)) == [(False, "Nobody has run it.")]
     assert board_title(unseen, "Carpet") == "The deal of 2026-11-21, Carpet: 3 runs so far."
     assert board_title(runs.board("challenge", runs=1, secret="00" * 32), "carpet") == "Challenge WUKMRT, carpet: 1 run."

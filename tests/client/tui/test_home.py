@@ -21,7 +21,7 @@ from protocol.client_messages import (
 )
 from protocol.errors import ErrorCode
 from protocol.forms import RACE_FORM
-from protocol.run_messages import ListRuns, RunDaily
+from protocol.run_messages import ListDailies, ListRuns, RunDaily
 from protocol.server_messages import Left, LobbyChanges, WaitingMatch, WaitingOver, YouAre
 from protocol.views import OpenRaceInfo, RaceOptions, SeriesOptions
 from protocol.watch_messages import WatchRace
@@ -326,11 +326,11 @@ async def test_the_board_of_the_day_is_shown_for_each_rule_set_and_leads_to_ones
         await run.say(UP, scenes.welcome())
         run.link.taken()
         await run.give("d")
-        assert run.link.taken() == [ListRuns(kind="daily", rules="carpet")]
+        assert run.link.taken() == [ListDailies(), ListRuns(kind="daily", rules="carpet")]
         assert run.screen.shows("Loading...")
         await run.say(runs.board(shown=False, rows=(), own=None))
         assert run.screen.shows("3 runs so far")
-        assert run.screen.shows("You see the runs once you have had your own")
+        assert run.screen.shows("You see the runs once you have had your own, or the deal is revealed.")
         assert run.screen.shows("Enter begins your run, or goes on with it.")
         await run.give("left", "tab")
         asked = run.link.taken()
@@ -348,7 +348,7 @@ async def test_who_has_had_their_run_of_the_day_sees_its_board_and_asks_for_no_o
         await run.give("d", "enter")
         run.link.taken()
         await run.say(scenes.refusal(ErrorCode.ALREADY_RUN, DAILY_REFERENCE))
-        assert run.link.taken() == [ListRuns(kind="daily", rules="carpet")]
+        assert run.link.taken() == [ListDailies(), ListRuns(kind="daily", rules="carpet")]
         assert run.screen.shows("You have had your run of this deal. The next one comes at midnight UTC.")
         board = runs.board()
         assert board.own is not None
