@@ -156,7 +156,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NO_SUCH_DEAL: ErrorKind(Fault.STATE, "There is no such deal to run; check its id or date."),
     ErrorCode.ALREADY_RUN: ErrorKind(Fault.STATE, "You have had your run of that deal, and only one counts."),
     ErrorCode.RUN_CLOSED: ErrorKind(Fault.STATE, "It is too late to begin a run of that deal."),
-    ErrorCode.TOO_MANY_CHALLENGES: ErrorKind(Fault.STATE, "You have too many open challenges; wait until one closes."),
+    ErrorCode.TOO_MANY_CHALLENGES: ErrorKind(Fault.STATE, "Too many challenges are open; wait until one closes."),
     ErrorCode.NO_SUCH_POSITION: ErrorKind(Fault.STATE, "Nobody can play on from that position."),
     ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You are part of that race, so its boards are not shown to you."),
     ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is not shown while others may still play its deal."),

@@ -77,7 +77,9 @@ def quit_or_ask(step: Step) -> Step:
         return step.but(preparing="").note("The replay was cancelled.")
     if not still_racing(step) or is_lesson(step):
         return step.then(Quit())
-    then = "The race ends with it." if step.ui.own_server else "Your seat is held for a while, then forfeited."
+    room = step.state.room
+    lost = "stopped, with your cards home" if room is not None and len(room.seats) == 1 else "forfeited"
+    then = "The race ends with it." if step.ui.own_server else f"Your seat is held for a while, then {lost}."
     return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))
 
 

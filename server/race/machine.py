@@ -4,7 +4,8 @@ Phases     waiting -> countdown -> racing -> over. When all seats are taken and 
            settling the close leads to over. If only a winnable deal is wanted, readiness leads to `deal_wanted` instead: the race goes
            on waiting for ChooseDeal, and a player who leaves still frees their seat. A race that is held waits in the same way.
 Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
-           player, or by being away longer than the grace); out-of-time. A seat that has ended never plays again.
+           player, or by being away longer than the grace: whoever races alone is stopped by that, others forfeit); out-of-time. A seat
+           that has ended never plays again.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. Every seat gets the
            same position, except in a swap (`shuffles`). Each seat's first view goes out half its round trip before the start, so that
            all boards light up at the same moment. Nobody plays before the start: over the connection that was measured, no answer to a
@@ -363,7 +364,9 @@ class Race:
         if self.phase == "waiting":
             yield self._free(seat)
         elif seat.state in ("waiting", "racing"):
-            yield from self._end(seat, "forfeited", self.elapsed(due), due)
+            # Whoever races nobody could have stopped instead: so a lost line costs them no card that is home.
+            is_alone = len(self.seats) == 1 and self.phase == "racing"
+            yield from self._end(seat, "stopped" if is_alone else "forfeited", self.elapsed(due), due)
 
     # ---- ends
 

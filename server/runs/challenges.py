@@ -74,10 +74,10 @@ class ChallengeRegistry:
         check_options(options)
         now = self._clock.wall_ms()
         if sum(made.owner == player and closes_at_ms(made) > now for made in (await self._read())[0]) >= OPEN_AT_ONCE:
-            raise Refusal(ErrorCode.TOO_MANY_CHALLENGES)
+            raise Refusal(ErrorCode.TOO_MANY_CHALLENGES, f"{OPEN_AT_ONCE} of your own")
         self._places = {id_: (where, until) for id_, (where, until) in self._places.items() if until > now}
         if place is not None and sum(where == place for where, _ in self._places.values()) >= OPEN_FROM_PLACE:
-            raise Refusal(ErrorCode.TOO_MANY_CHALLENGES)
+            raise Refusal(ErrorCode.TOO_MANY_CHALLENGES, f"{OPEN_FROM_PLACE} from one address, whoever opened them")
         code = new_code(self._entropy)
         while await self.deal(code) is not None:
             code = new_code(self._entropy)

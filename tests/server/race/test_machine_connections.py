@@ -2,6 +2,7 @@
 
 from protocol.errors import ErrorCode
 from protocol.views import SeriesOptions
+from server.race.audit import audit
 from server.race.commands import GetReady, LeaveSeat, LoseConnection, PlayMove, RegainConnection, StopSeat, TakeSeat
 from server.race.events import ConnectionChanged, MovePlayed, RaceStarted, SeatDealt, SeatEnded, SeatFreed
 from server.race.shuffles import SeriesPlace
@@ -36,6 +37,19 @@ def test_a_connection_lost_twice_or_regained_twice_is_one_event() -> None:
     assert driven.states() == ["forfeited", "racing"]
     assert driven.do(RegainConnection(0), 6001) == (ConnectionChanged(0, connected=True, away_until=None),)
     assert driven.do(RegainConnection(0), 6002) == ()
+
+
+def test_whoever_races_alone_keeps_what_is_home_when_their_line_is_lost_for_longer_than_the_grace() -> None:
+    driven = started(options(grace_s=5, seats=1))
+    for ply, move in enumerate(LINE[:9]):
+        driven.do(PlayMove(0, ply, move), 100 * ply + 100)
+    home = driven.position(0).home
+    driven.do(LoseConnection(0), 1000)
+    driven.advance(6000)
+    assert driven.record is not None
+    (seat,) = driven.record.seats
+    assert (seat.state, seat.home, seat.ended_at_ms) == ("stopped", home, 6000)
+    audit(driven.record)
 
 
 def test_coming_back_in_the_millisecond_in_which_the_grace_ends_is_too_late() -> None:
