@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from protocol.errors import Refusal
 from protocol.record import BadRecord, Record
@@ -135,6 +135,8 @@ def restore(source: Path, where: str | None) -> None:
     cannot spoil it.
     """
     origin = existing(str(source))
+    if origin.path is not None and not origin.path.stat().st_size:
+        raise StoreUnavailable(f"{source} is empty, so it is no backup")
     with brief_reading(origin) as backup:
         try:
             schema.check(backup)
@@ -183,9 +185,18 @@ def _sync(path: Path) -> None:
 # ---- restoring
 
 
+def _rows_of(backup: Sql, table: str, source: Path) -> Iterator[list[Any]]:
+    """The rows of a table, some at a time. Raises StoreCorrupt that names the backup: what is written to is whole."""
+    try:
+        cursor = backup.connection.execute(f"SELECT * FROM {table} ORDER BY rowid")  # noqa: S608
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield rows
+    except sqlite3.DatabaseError as error:
+        raise StoreCorrupt(f"the backup {source} is damaged ({error}), and nothing was restored: try an older one") from error
+
+
 def _fill(sql: Sql, table: str, backup: Sql, source: Path) -> None:
-    cursor = backup.connection.execute(f"SELECT * FROM {table} ORDER BY rowid")  # noqa: S608
-    while rows := cursor.fetchmany(ROWS_AT_ONCE):
+    for rows in _rows_of(backup, table, source):
         if table == "seats":
             # SQLite knows truth as a number, PostgreSQL does not.
             rows = [row._replace(here=bool(row.here), gone=bool(row.gone)) for row in rows]

@@ -24,7 +24,7 @@ from server.store.database import open_database
 from server.store.documents import BadDocument, decode_commands, decode_opening, decode_record, encode, encode_commands, encode_opening
 from server.store.errors import StoreCorrupt, StoreUnavailable
 from server.store.locations import existing
-from server.store.port import name_key
+from server.store.port import name_key, room_shown
 from server.store.sql import Row, Sql
 
 NOBODY: Final = "somebody"
@@ -56,33 +56,39 @@ def about(player: str, where: str | None) -> dict[str, Any]:
 def forget(player: str, where: str | None) -> str:
     """Replace a player's name by a random one wherever it is kept, and let nobody be them any more. Gives the new name.
 
-    Raises StoreError, with nothing changed: StoreInUse while a server uses the database, StoreUnavailable if they are in a race.
+    Raises StoreError, with nothing changed: StoreInUse while a server uses the database, StoreUnavailable if they are in a race. If the
+    file cannot be written anew afterwards, StoreError says so.
     """
     existing(where)
-    with closing(open_database(where)) as store, store.maintaining() as sql:
-        if sql.dialect == "sqlite":
-            # Otherwise the name would stay in the file, in places that are free again.
-            sql.run("PRAGMA secure_delete = ON")
-        found, name = _found(sql, player), f"{NOBODY} {secrets.token_hex(3)}"
-        try:
-            _forget_commands(sql, found)
-            seats = _seats_of(sql, found.id)
-            records = list(_records_without(sql, found.id, seats, name))
-            openings = list(_openings_without(sql, seats, name, {changed["race"]: changed["digest"] for changed in records}))
-            decisions = list(_decisions_without(sql, found.id, name))
-            documents = list(_documents_without(sql, found.id, name))
-        except (BadDocument, msgspec.DecodeError) as error:
-            raise StoreCorrupt(f"nothing was changed: {error}; run carpet-server db check") from error
-        sql.run(
-            "UPDATE players SET name = :name, name_key = :key, token_hash = :token WHERE id = :id",
-            [{"name": name, "key": name_key(name), "token": secrets.token_bytes(32), "id": found.id}],
-        )
-        sql.run("UPDATE records SET record = :record, digest = :digest WHERE race = :race", records)
-        sql.run("UPDATE races SET options = :options WHERE id = :race", openings)
-        sql.run("UPDATE decisions SET decision = :decision WHERE tournament = :tournament AND sequence = :sequence", decisions)
-        sql.run("UPDATE tournaments SET document = :document WHERE id = :id", documents)
-        sql.run("UPDATE seats SET name = :name WHERE player = :id", [{"name": name, "id": found.id}])
+    with closing(open_database(where)) as store:
+        with store.maintaining() as sql:
+            name = _forgotten(sql, player)
+        # Otherwise the name would stay in the file, in places that are free again, now or since long ago.
+        store.write_anew()
         return name
+
+
+def _forgotten(sql: Sql, player: str) -> str:
+    found, name = _found(sql, player), f"{NOBODY} {secrets.token_hex(3)}"
+    try:
+        _forget_commands(sql, found)
+        seats = _seats_of(sql, found.id)
+        records = list(_records_without(sql, found.id, seats, name))
+        openings = list(_openings_without(sql, seats, name, {changed["race"]: changed["digest"] for changed in records}))
+        decisions = list(_decisions_without(sql, found.id, name))
+        documents = list(_documents_without(sql, found.id, name))
+    except (BadDocument, msgspec.DecodeError) as error:
+        raise StoreCorrupt(f"nothing was changed: {error}; run carpet-server db check") from error
+    sql.run(
+        "UPDATE players SET name = :name, name_key = :key, token_hash = :token WHERE id = :id",
+        [{"name": name, "key": name_key(name), "token": secrets.token_bytes(32), "id": found.id}],
+    )
+    sql.run("UPDATE records SET record = :record, digest = :digest WHERE race = :race", records)
+    sql.run("UPDATE races SET options = :options WHERE id = :race", openings)
+    sql.run("UPDATE decisions SET decision = :decision WHERE tournament = :tournament AND sequence = :sequence", decisions)
+    sql.run("UPDATE tournaments SET document = :document WHERE id = :id", documents)
+    sql.run("UPDATE seats SET name = :name WHERE player = :id", [{"name": name, "id": found.id}])
+    return name
 
 
 def _found(sql: Sql, player: str) -> Row:
@@ -101,8 +107,10 @@ def _forget_commands(sql: Sql, player: Row) -> None:
         if word not in batch.commands:
             continue
         commands = decode_commands(batch.commands)
-        if any(word in text and race in running for race, _, _, text in commands):
-            raise StoreUnavailable(f"{player.name} is in a race that is not over: end it first, by carpet-server admin rooms end")
+        held = next((race.decode(errors="replace") for race, _, _, text in commands if word in text and race in running), None)
+        if held is not None:
+            way = f"end it first, by carpet-server admin rooms end {room_shown(held)}"
+            raise StoreUnavailable(f"{player.name} is in a race that is not over, or was in its room: {way}")
         kept = [command for command in commands if word not in command[3]]
         sql.run("UPDATE batches SET commands = ? WHERE number = ?", [(encode_commands(kept), batch.number)])
 

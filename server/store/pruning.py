@@ -1,8 +1,8 @@
 """Removes what nobody will miss: rooms that were opened and left, players who only said hello, challenges that nobody took up.
 
-A race that had begun stays, with its record and its players. So does every player who is named anywhere: in a tournament, a shared deal, a
-running race. `find` looks for candidates, which may take long and changes nothing. `remove` deletes them, a few rows at a time, if they may
-still go.
+A race that had begun stays, with its record and its players. So does a room as long as the log has its commands, which would be of no race
+without it; and every player who is named anywhere: in a tournament, a shared deal, a running race. `find` looks for candidates, which may
+take long and changes nothing. `remove` deletes them, a few rows at a time, if they may still go.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.store.compaction import batches
+from server.store.documents import BadDocument, decode_commands
 from server.store.sql import Sql
 
 AT_ONCE: Final = 200
@@ -56,8 +57,8 @@ def find(sql: Sql, before_ms: int) -> list[tuple[str, list[str]]]:
     for table, rule in _RULES.items():
         rows = sql.rows(f"SELECT {_KEYS[table]} AS key FROM {table} WHERE {rule}", {"before": before_ms})  # noqa: S608
         keys = [row.key for row in rows]
-        if table == "players" and keys:
-            named = set(_named(sql))
+        if table != "shared_deals" and keys:
+            named = set(_named(sql)) if table == "players" else {race for batch in batches(sql) for race in _raced(batch.commands)}
             keys = [key for key in keys if key.encode() not in named]
         found += [(table, keys[first : first + AT_ONCE]) for first in range(0, len(keys), AT_ONCE)]
     return found
@@ -67,6 +68,14 @@ def remove(sql: Sql, table: str, keys: list[str], before_ms: int) -> int:
     """Remove those of the rows that may still go, and give their number. Call it in a transaction."""
     statement = f"DELETE FROM {table} WHERE {_KEYS[table]} = :key AND {_RULES[table]}"  # noqa: S608
     return sum(sql.run(statement, [{"key": key, "before": before_ms}]) for key in keys)
+
+
+def _raced(commands: bytes) -> Iterator[bytes]:
+    try:
+        yield from (race for race, *_ in decode_commands(commands))
+    except BadDocument:
+        # `db check` says so.
+        return
 
 
 def _named(sql: Sql) -> Iterator[bytes]:

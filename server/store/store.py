@@ -112,6 +112,12 @@ class Store(ABC):
         with self._writing() as sql, sql.transaction():
             yield sql
 
+    def write_anew(self) -> None:
+        """Write a file anew, so that nothing is left in it of what was removed. PostgreSQL does so by itself, in time."""
+        with self._writing() as sql:
+            if sql.dialect == "sqlite":
+                sql.run("VACUUM")
+
     # ---- what nobody will miss
 
     def prunable(self, before_ms: int) -> list[tuple[str, list[str]]]:

@@ -240,6 +240,16 @@ def test_a_backup_that_is_damaged_restores_nothing_of_itself(copied: Path, sqlit
     assert (checked.players, checked.running) == (0, 0)
 
 
+def test_it_is_the_backup_that_is_called_damaged_or_empty_and_not_what_it_should_go_to(copied: Path, sqlite: str) -> None:
+    damage_records(str(copied))
+    with pytest.raises(StoreCorrupt, match=r"the backup .*copy.sqlite3 is damaged \(.*\), and nothing was restored: try an older one"):
+        care.restore(copied, sqlite)
+    empty = copied.with_name("empty.sqlite3")
+    empty.touch()
+    with pytest.raises(StoreUnavailable, match=r"empty.sqlite3 is empty, so it is no backup"):
+        care.restore(empty, sqlite)
+
+
 def test_an_old_backup_says_how_to_bring_it_up_to_date(copied: Path, sqlite: str) -> None:
     change(copied, "UPDATE carpet_schema SET version_num = '0012'")
     with pytest.raises(StoreTooOld, match=r"run carpet-server db upgrade --database .*copy.sqlite3$"):

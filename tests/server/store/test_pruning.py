@@ -25,6 +25,14 @@ def test_rooms_without_a_race_go_and_races_that_had_begun_stay(database: Databas
     assert database.prune(OLD) == Pruned()
 
 
+def test_a_room_stays_as_long_as_the_log_has_its_commands_which_would_be_of_no_race_without_it(database: DatabaseStore) -> None:
+    write(database, opened("left"), taken("left", 1, TakeSeat("anna", "Anna")), RaceAborted(race="left", reason="no", at_ms=NOW))
+    assert database.prune(OLD) == Pruned()
+    with database.maintaining() as sql:
+        sql.run("DELETE FROM batches")
+    assert database.prune(OLD) == Pruned(races=1)
+
+
 def test_players_go_who_only_said_hello(database: DatabaseStore) -> None:
     write(database, *map(made, ("hello", "back", "racer", "seated", "invited", "runner", "director", "entrant", "judge", "owner")))
     write(database, PlayerSeen(player="back", at_ms=OLD))
