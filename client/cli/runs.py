@@ -143,7 +143,7 @@ def _only_server() -> str:
     urls = list(IdentityStore(home_folder()).read().servers)
     if len(urls) != 1:
         some = f"you have been at {len(urls)}" if urls else "you have been at none yet"
-        fail(f"Which server? carpet daily SERVER ({some}).", MISUSED)
+        fail(f"Which server? Name it ({some}).", MISUSED)
     return urls[0]
 
 

@@ -59,7 +59,7 @@ class Ending(Struct, frozen=True):
 
 
 LOST = Ending("The connection to the server was lost.")
-TAKEN_OVER = Ending("You continued in another window or computer. Press Enter to go on here.", final=True)
+TAKEN_OVER = Ending("You continued in another window or elsewhere. Press Enter to go on here.", final=True)
 
 TURNED_AWAY = Ending("The server cannot let anybody in just now.", server_is_gone=True)
 

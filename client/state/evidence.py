@@ -78,7 +78,7 @@ def verdict(checks: list[Check], *, named: bool = False, shared: bool = False) -
         return Check("deal", True, "The deal checks out: it is the shuffle of its name.")
     if unknown - {"number"}:
         missing = ", ".join(made.what for made in checks if made.ok is None and made.what != "number")
-        return Check("deal", None, f"Nothing is wrong, but not all was seen here (not the {missing}): carpet verify checks the record.")
+        return Check("deal", None, f"Nothing is wrong, but not seen here: {missing}. carpet verify checks the record.")
     if unknown:
         return Check("deal", True, f"The deal checks out. {made_of['number'].sentence}")
     if "number" in made_of:

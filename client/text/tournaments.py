@@ -182,19 +182,20 @@ def own_result_sentence(table: TournamentTable, player: str) -> str:
     result, is_first = table.result, table.first == player
     assert result is not None
     own, other = (result.first_home, result.second_home) if is_first else (result.second_home, result.first_home)
+    ruled = ", by ruling" if result.ruled else ""
     if table.second is None:
         # Alone: the table is won only with every card home.
         return f"Your table is finished: {counted(own, 'card')} home."
     if result.verdict == "neither":
         return "Neither of you won your table: both forfeited."
     if result.verdict == "draw":
-        return f"Your table is a draw, {own} : {other} cards."
+        return f"Your table is a draw, {own} : {other} cards{ruled}."
     won = (result.verdict == "first") == is_first
-    told = f"You {'won' if won else 'lost'} your table{' by ruling' if result.ruled else ''}"
+    told = f"You {'won' if won else 'lost'} your table"
     if result.forfeit:
-        return f"{told} by forfeit."
+        return f"{told} by forfeit{ruled}."
     # Equal ones do not say why: they may have been reached earlier, one side may have resigned, or the director has ruled.
-    return f"{told}, {own} : {other} cards."
+    return f"{told}, {own} : {other} cards{ruled}."
 
 
 def result_text(result: TableResult, *, plain: bool = False) -> str:

@@ -56,7 +56,7 @@ class GoOn(Struct, frozen=True):
 
 
 class Rest(Struct, frozen=True):
-    """An animation has come to rest."""
+    """An animation has come to rest, or keys that were pressed one after the other have."""
 
 
 class Typed(Struct, frozen=True):

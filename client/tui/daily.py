@@ -8,13 +8,14 @@ from client.state.capabilities import rules_of
 from client.state.store import Model
 from client.text.runs import board_lines, board_title, moment_text, run_line
 from client.text.width import fit
-from client.tui.actions import Copy, Do, ScreenAction
+from client.tui.actions import After, Copy, Do, Rest, ScreenAction
 from client.tui.keymap import BACK, Binding, Command, Keys
 from client.tui.picture import Line, Picture, Size, block, foot, screen, shifted, wrap_text
 from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step, way
 from protocol.cards import DECK_SIZE
+from protocol.client_messages import QuickMatch
 from protocol.run_messages import ListDailies, ListRuns, RunDaily, Runs
 from protocol.text import counted
 
@@ -22,11 +23,13 @@ KEYS: Keys = (
     Binding(Command.PLAY, ("enter", " "), "run", "Run this deal, or go on with your run: one try."),
     Binding(Command.TURN, ("tab",), "next rules", "The deal of the next rule set; left: of the one before."),
     Binding(Command.SHARE, ("s",), "share", "Copy a line about your run, to give to others."),
-    Binding(Command.DAILY, ("d",), "again", "Get the board again.", shown=False),
+    Binding(Command.DAILY, ("d",), "again", "Get the board again."),
     BACK,
 )
 DAILY_REFERENCE: Final = 2**31 - 7
 """The number of a request for the deal of the day."""
+SETTLES_MS: Final = 300
+"""A board is asked for once keys have turned to no other rules for so long: a server answers only so many."""
 HAD = "You have had your run of this deal. The next one comes at midnight UTC."
 
 
@@ -63,8 +66,9 @@ def _view(scene: Scene, size: Size) -> Picture:
         lines += [[("own" if own else "felt", fit(text, inner))] for own, text in board_lines(runs, rows=rows)]
         lines += [[], *[[("faint", text)] for text in told]]
     body = shifted(block(lines), (width - inner) // 2)
-    without = frozenset({Command.SHARE} if runs is None or runs.own is None else {Command.PLAY})
-    return screen(size, head(scene, width), body, remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=without))
+    without = {Command.SHARE} if runs is None or runs.own is None else {Command.PLAY}
+    without |= {Command.DAILY} if runs is not None else set()
+    return screen(size, head(scene, width), body, remarks(scene, width, 2), foot(KEYS, scene.theme, width, without=frozenset(without)))
 
 
 def _sentences(runs: Runs) -> list[str]:
@@ -95,9 +99,7 @@ def share(step: Step, runs: Runs | None) -> Step:
 def _update(step: Step, action: ScreenAction) -> Step:
     match action:
         case Do(Command.PLAY):
-            runs = _runs(step.state, step.ui.rules)
-            if runs is not None and runs.own is not None:
-                return step.note(HAD)
+            # Even if the board says that they have had theirs: it may be of yesterday.
             return step.send(RunDaily(rules=step.ui.rules, ref=DAILY_REFERENCE))
         case Do(Command.TURN | Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command):
             return _turned(step, 1 if command is Command.TURN else way(command))
@@ -105,6 +107,10 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return share(step, _runs(step.state, step.ui.rules))
         case Do(Command.DAILY):
             return asked(step)
+        case Rest() if step.now_ms - step.ui.daily_turned_ms >= SETTLES_MS:
+            return asked(step.but(daily_turned_ms=step.now_ms))
+        case Do(Command.BACK) if step.state.search is not None:
+            return step.send(QuickMatch(cancel=True))
         case Do(Command.BACK):
             return step.but(daily=False)
         case _:
@@ -116,7 +122,8 @@ def _turned(step: Step, by: int) -> Step:
     if not ids:
         return step
     at = ids.index(step.ui.rules) if step.ui.rules in ids else 0
-    return asked(step.but(rules=ids[(at + by) % len(ids)]))
+    turned = step.but(rules=ids[(at + by) % len(ids)], daily_turned_ms=step.now_ms)
+    return turned.then(After(SETTLES_MS, Rest()))
 
 
 SCREEN = Screen("daily", "At home", KEYS, lambda state, ui: state.room is None and ui.daily, _update, _view)

@@ -137,7 +137,7 @@ def offered(field: Field, rules: tuple[RulesInfo, ...]) -> tuple[Any, ...]:
 
 def _view(scene: Scene, size: Size) -> Picture:
     assert scene.ui.form is not None
-    hint = "Up and down choose a line, left and right change it; the last one opens it."
+    hint = "Up and down choose a line, left and right change it; the last opens the race."
     return form_page(scene, size, "Open a race", form_lines(scene.ui.form, scene.model.rules), hint)
 
 

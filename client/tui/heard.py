@@ -229,7 +229,7 @@ def _cleared(step: Step) -> Step:
     # The keys are the table's now, but the player may still be typing, or about to answer.
     step = step.but(prompt=None, quiet_until_ms=step.now_ms + ending.QUIET_MS)
     if line is None:
-        return step.note("The race has begun, and your question was closed.")
+        return step.note("The race has begun; the question is closed.")
     step = step.but(unsaid=clean_chat(line.text))
     return step.note("The race has begun. Your line is kept: t after the race.") if step.ui.unsaid else step
 

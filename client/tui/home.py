@@ -27,7 +27,7 @@ from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Ui
 from protocol.client_messages import JoinRace, QuickMatch, Rename
 from protocol.server_messages import Welcome
-from protocol.text import clean_chat, clean_name, is_room_code, read_code
+from protocol.text import NAME_LENGTH, clean_chat, clean_name, is_room_code, read_code
 from protocol.views import RunningRaceInfo
 from protocol.watch_messages import WatchRace
 
@@ -280,6 +280,8 @@ def _join(step: Step, typed: str) -> Step:
 def _renamed(step: Step, typed: str) -> Step:
     """Ask for another name; what it is then is told by a notice."""
     name = clean_name(typed)
+    if len(typed.strip()) > NAME_LENGTH:
+        return step.note(f"A name has {NAME_LENGTH} characters at most.")
     return step.send(Rename(name=name)) if name else step.note("Nothing printable is left of that name.")
 
 

@@ -114,6 +114,7 @@ class Ui(Struct, frozen=True):
     details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
     tournament_view: where the player looks at tournaments, None if they do not. daily: they look at the deal of the day.
+    daily_turned_ms: when they turned to other rules there.
 
     start: what the screens were started for and have not asked for yet. own_server: the server is for this player alone and ends with them.
     only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
@@ -152,6 +153,7 @@ class Ui(Struct, frozen=True):
     first_seat: int = 0
     tournament_view: TournamentView | None = None
     daily: bool = False
+    daily_turned_ms: int = 0
     start: Start | None = None
     own_server: bool = False
     only_replay: bool = False

@@ -105,8 +105,8 @@ def _key(step: Step, key: str) -> Step:
     # Any key stops cards from being sent home one by one.
     step = step.but(homing=False)
     ui = step.ui
-    if step.state.room is None and not is_large_enough(ui.size) and key not in ("q", "esc"):
-        # Nobody sees what it would do. In a race it plays on, though.
+    if step.state.room is None and ui.question is None and not is_large_enough(ui.size) and key not in ("q", "esc", "T"):
+        # Nobody sees what it would do. In a race it plays on, though, and a question is shown.
         return step
     if ui.prompt is not None:
         return _type(step, ui.prompt, key)

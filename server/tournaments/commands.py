@@ -107,7 +107,9 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
         case EnterTournament() if plays and not state.is_closed:
             raise Refusal(ErrorCode.DECISION_REFUSED, "you have entered already")
         case EnterTournament(code=code):
-            _check_plays_on(state)
+            if asker.id not in state.people:
+                # Whoever comes back may have a table of the last round, which the director can open again.
+                _check_plays_on(state)
             return Decision((_entry(state, asker, code),))
         case LeaveTournament() if asker.id in state.people and not plays and not state.is_closed:
             raise Refusal(ErrorCode.DECISION_REFUSED, "you have left already")
@@ -187,10 +189,7 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
             if state.crosstable.plays(known) is not remove and not state.is_closed:
                 sentence = f"{state.people[known].name} {'is out already' if remove else 'is in already'}"
                 raise Refusal(ErrorCode.DECISION_REFUSED, sentence)
-            if remove:
-                return _settled_by(state, Withdrawn(known, why))
-            _check_plays_on(state)
-            return Decision((Returned(known, why),))
+            return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
         case AddBot(bot=bot):
             _check_plays_on(state)
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))

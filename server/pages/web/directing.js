@@ -2,6 +2,7 @@
 
 import { ask } from "./dialog.js";
 import { button, clean, element, field, fill, setText } from "./dom.js";
+import { isFieldClosed, outWord } from "./entering.js";
 import { namesOf } from "./tournaments.js";
 
 /** What may be said of a table, as the terminal has it. @type {[string, {verdict: "first" | "second" | "draw" | "neither", forfeit?: boolean} | null][]} */
@@ -107,13 +108,13 @@ export class Directing {
     const isDone = ["over", "ended"].includes(told.phase);
     // A director who plays too is given no key.
     this.boards.hidden = !told.tables.some((table) => table.code !== null) || told.entrants.some((entrant) => entrant.id === me);
-    this.ofBot.hidden = isDone || !bots.length;
+    this.ofBot.hidden = isDone || isFieldClosed(told) || !bots.length;
     const tables = told.tables.filter((table) => table.counted && (table.result !== null || !isDone));
     this.ofTable.hidden = !tables.length;
     this.ofPlayer.hidden = isDone || !told.entrants.length;
     offer(this.bot, bots.map((bot) => [bot.name, clean(bot.name)]));
     offer(this.table, tables.map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${this.#names(table).join(" against ")}`]));
-    offer(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? " (withdrawn)" : ""}`]));
+    offer(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? ` (${outWord(entrant)})` : ""}`]));
     this.#showVerdicts();
     this.#showRemove();
   }

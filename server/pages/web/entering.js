@@ -15,7 +15,7 @@ const CLOSED = ["round-robin", "elimination"];
 const ASKED = 7;
 
 /** Whether nobody who enters now would play. @param {any} told a `Tournament` */
-function isFieldClosed({ rounds, options }) {
+export function isFieldClosed({ rounds, options }) {
   return rounds.length > 0 && (CLOSED.includes(options.format) || rounds.length >= options.rounds);
 }
 

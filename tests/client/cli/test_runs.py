@@ -105,8 +105,8 @@ def test_what_the_server_refuses_is_its_sentence(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("daily",), "Which server? carpet daily SERVER (you have been at none yet)."),
-        (("daily", "verify"), "Which server? carpet daily SERVER (you have been at none yet)."),
+        (("daily",), "Which server? Name it (you have been at none yet)."),
+        (("daily", "verify"), "Which server? Name it (you have been at none yet)."),
         (
             ("challenge", "run", "localhost", "12"),
             "'12' is not the id of a challenge: it is six letters, as carpet challenge list shows them.",
@@ -128,4 +128,4 @@ def test_the_only_server_one_has_been_at_need_not_be_named(capsys: pytest.Captur
     assert run(capsys, "daily", "verify").status == 0
     IdentityStore(folder).keep("ws://two.example:7777", Identity("Anna", "token", "p1"))
     ran = run(capsys, "daily", "verify")
-    assert (ran.status, ran.err) == (2, "carpet: Which server? carpet daily SERVER (you have been at 2).\n")
+    assert (ran.status, ran.err) == (2, "carpet: Which server? Name it (you have been at 2).\n")

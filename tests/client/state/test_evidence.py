@@ -103,7 +103,7 @@ def test_of_a_winnable_deal_it_takes_a_search_to_know_whether_it_is_the_first() 
 
 
 def test_what_was_not_seen_here_is_said_with_what_can_still_be_checked() -> None:
-    sentence = "Nothing is wrong, but not all was seen here (not the commitment, nonce, cards): carpet verify checks the record."
+    sentence = "Nothing is wrong, but not seen here: commitment, nonce, cards. carpet verify checks the record."
     for record in (scenes.record(), resealed(winnable=True)):
         assert verdict(check(record, None, 0)) == Check("deal", None, sentence)
 

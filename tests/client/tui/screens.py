@@ -169,7 +169,7 @@ LINES = {
     "home-refused": without_a_line(scenes.at_home, LOST, Connecting(1), REFUSED),
     "home-trying-again": without_a_line(scenes.at_home, LOST, Connecting(3)),
     "home-back": without_a_line(scenes.at_home, LOST, UP, scenes.welcome(), Back(), scenes.lobby()),
-    "home-gone": without_a_line(scenes.at_home, Lost("You continued in another window or computer. Press Enter to go on here.", None)),
+    "home-gone": without_a_line(scenes.at_home, Lost("You continued in another window or elsewhere. Press Enter to go on here.", None)),
     "form-lost": with_ui(without_a_line(scenes.at_home), form=RaceOptions()),
     "waiting-lost": without_a_line(scenes.full_room),
     "countdown-lost": without_a_line(scenes.counting, now_ms=2300),

@@ -345,7 +345,7 @@ async def test_an_answer_to_a_question_that_the_start_has_closed_is_no_move() ->
         await run.give("L")
         assert run.screen.shows("Leave")
         await run.say(Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7))
-        assert run.screen.shows("The race has begun, and your question was closed.")
+        assert run.screen.shows("The race has begun; the question is closed.")
         run.link.taken()
         await run.give(" ", "s", "G")
         assert run.link.taken() == []

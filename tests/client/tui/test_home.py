@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Connecting, Lost, RoundTrip
-from client.tui.daily import DAILY_REFERENCE
+from client.tui.daily import DAILY_REFERENCE, SETTLES_MS
 from client.tui.start import StartMatch, StartRace
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
@@ -317,8 +317,10 @@ async def test_a_name_is_changed_by_a_key_and_the_answer_is_told() -> None:
         await run.say(YouAre(player="p1", name="Berta 2", ref=1))
         assert run.screen.shows("You are now called Berta 2.")
         assert run.screen.shows("You are Berta 2, rated 1138.")
-        await run.give("n", " ", "enter")
-        assert run.link.taken() == []
+        for typed, told in ((" ", ""), ("x" * 25, "A name has 24 characters at most.")):
+            await run.give("n", *typed, "enter")
+            assert run.link.taken() == []
+            assert run.screen.shows(told)
 
 
 async def test_the_board_of_the_day_is_shown_for_each_rule_set_and_leads_to_ones_run() -> None:
@@ -332,12 +334,24 @@ async def test_the_board_of_the_day_is_shown_for_each_rule_set_and_leads_to_ones
         assert run.screen.shows("3 runs so far")
         assert run.screen.shows("You see the runs once you have had your own, or the deal is revealed.")
         assert run.screen.shows("Enter begins your run, or goes on with it.")
-        await run.give("left", "tab")
-        asked = run.link.taken()
-        assert asked[-1] == ListRuns(kind="daily", rules="carpet")
-        assert asked[0] != asked[-1]
+        # Of those that keys only pass by, nothing is asked.
+        await run.give("left", "left", "tab", "tab")
+        await run.later(SETTLES_MS / 1000)
+        assert run.link.taken() == [ListRuns(kind="daily", rules="carpet")]
         await run.give("enter")
         assert run.link.taken() == [RunDaily(rules="carpet", ref=DAILY_REFERENCE)]
+        await run.give("esc")
+        assert run.screen.shows("Race a house bot")
+
+
+async def test_at_the_deal_of_the_day_esc_stops_the_search_for_an_opponent_first() -> None:
+    async with running(size=(120, 40)) as run:
+        await run.say(UP, scenes.welcome(), WAITING)
+        await run.give("d")
+        run.link.taken()
+        await run.give("esc")
+        assert run.link.taken() == [QuickMatch(cancel=True)]
+        await run.say(WaitingOver(reason="cancelled"))
         await run.give("esc")
         assert run.screen.shows("Race a house bot")
 
@@ -354,8 +368,9 @@ async def test_who_has_had_their_run_of_the_day_sees_its_board_and_asks_for_no_o
         assert board.own is not None
         await run.say(board)
         assert run.screen.shows(f"You placed {board.own.place} of {board.runs}. That makes {board.own.days} days in a row.")
+        # It may be of yesterday, so the server is asked all the same.
         await run.give("enter")
-        assert run.link.taken() == []
+        assert run.link.taken() == [RunDaily(rules="carpet", ref=DAILY_REFERENCE)]
         await run.give("s")
         line = "Carpet Race, deal of 2026-11-21, Carpet: 51/52 in 2:14.6, place 2 of 3."
         assert run.screen.shows(f"Copied, if your terminal lets programs copy: {line}")

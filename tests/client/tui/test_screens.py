@@ -342,7 +342,7 @@ def over_winnable() -> Model:
 def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_shown(details: bool) -> None:
     ui = replace(UI, details=details)
     lines = [line.rstrip() for line in rows_of(Shown(over_winnable, ui, now_ms=160_000))]
-    at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong, but not all was seen here"))
+    at = next(number for number, line in enumerate(lines) if line.startswith("  ? Nothing is wrong, but not seen here:"))
     assert " ".join(lines[at : at + 2]).split()[-4:] == ["checks", "the", "record.", "(d)"]
     assert lines[at + 2] == "  r: rematch against the same players"
     assert any("Check the record yourself with carpet verify" in line for line in lines) is details

@@ -59,7 +59,7 @@ def test_a_last_result_on_which_nothing_rests_is_corrected_when_all_is_over(kind
 
 
 @pytest.mark.parametrize(("kind", "rounds"), [("swiss", 2), ("session", 2)])
-def test_nobody_enters_or_comes_back_once_the_last_round_is_paired(kind: str, rounds: int) -> None:
+def test_nobody_new_enters_once_the_last_round_is_paired(kind: str, rounds: int) -> None:
     state = entered(replace(OPTIONS, format=kind, rounds=rounds), *"abcde").after(Withdrawn("e"), at_ms=2)
     late = Asker("f", "Fay", None)
     for number in range(1, rounds + 1):
@@ -71,14 +71,27 @@ def test_nobody_enters_or_comes_back_once_the_last_round_is_paired(kind: str, ro
         if number < rounds:
             for race in state.crosstable.open_races:
                 state = state.after(ResultEntered(race.round, race.pairing.table, 1, RaceResult("first")), at_ms=4)
-    for asker, command in (
-        (late, EnterTournament(id="ABCDEF")),
-        (Asker("e", "E", None), EnterTournament(id="ABCDEF")),
-        (DIRECTOR, AddBot(id="ABCDEF")),
-        (DIRECTOR, RemoveEntrant(id="ABCDEF", entrant="e", remove=False)),
-    ):
+    assert decide(state, Asker("e", "E", None), EnterTournament(id="ABCDEF")).events
+    for asker, command in ((late, EnterTournament(id="ABCDEF")), (DIRECTOR, AddBot(id="ABCDEF"))):
         with pytest.raises(Refusal, match="last round is paired"):
             decide(state, asker, command)
+
+
+def test_whoever_was_removed_in_the_last_round_by_mistake_gets_their_table_back() -> None:
+    state = entered(replace(OPTIONS, rounds=1), *"abcd")
+    paired, length = state.settled()[0].next_round(), state.settled()[1]
+    assert paired is not None
+    state = state.after(RoundPaired(paired, length), at_ms=2)
+    table, gone = paired.pairings[0].table, paired.pairings[0].first
+    steps: tuple[TournamentCommand, ...] = (
+        RemoveEntrant(id="ABCDEF", entrant=gone),
+        RemoveEntrant(id="ABCDEF", entrant=gone, remove=False),
+        CorrectResult(id="ABCDEF", round=1, table=table, result=None),
+    )
+    for command in steps:
+        state = state.after_all(decide(state, DIRECTOR, command).events, at_ms=3)
+    assert state.crosstable.result(1, table) is None
+    assert gone in state.crosstable.active
 
 
 def test_a_result_that_the_director_gave_is_marked_as_theirs_until_the_race_is_run_again() -> None:
