@@ -137,11 +137,14 @@ def restore(source: Path, where: str | None) -> None:
     origin = existing(str(source))
     if origin.path is not None and not origin.path.stat().st_size:
         raise StoreUnavailable(f"{source} is empty, so it is no backup")
+    target = locate(where).path
+    if target is not None and target.exists() and target.samefile(source):
+        raise StoreUnavailable(f"{source} is the backup itself: let --database name another place")
     with brief_reading(origin) as backup:
         try:
             schema.check(backup)
         except StoreTooOld as error:
-            raise StoreTooOld(f"{error} --database {source}") from error
+            raise StoreTooOld(f"{error} --database {source}; copy it first, since what made it cannot read it afterwards") from error
         with closing(open_database(where)) as store, store.maintaining() as sql:
             # Creating the tables has given the place an id, which the backup's replaces.
             if any(table != "place" and _count(sql, table) for table in IN_ORDER):

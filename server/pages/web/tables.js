@@ -202,7 +202,7 @@ class RunsPage extends TablePage {
 
 /** The board of a deal that many run. @param {import("carpet-wire").Runs} runs */
 function runsTable(runs) {
-  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. You see the board once you have had your run, and everybody does from ${new Date(runs.reveals_at_ms).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })} on.`);
+  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. You see the board once you have had your run, and everybody does from ${new Date(runs.reveals_at_ms).toLocaleString([], { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" })} on.`);
   if (!runs.rows.length) return element("p", { class: "none" }, "Nobody has run it.");
   const home = (row) => `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`;
   return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place),
@@ -338,6 +338,12 @@ class TournamentsPage extends TablePage {
   }
 }
 
+/** In whole hours, or in days once there are two of them. @param {number} ms */
+export function timeLeft(ms) {
+  const hours = Math.max(0, Math.ceil(ms / 3_600_000));
+  return hours < 48 ? counted(hours, "hour") : counted(Math.round(hours / 24), "day");
+}
+
 class ChallengesPage extends TablePage {
   constructor() {
     super("Challenges");
@@ -354,7 +360,7 @@ class ChallengesPage extends TablePage {
     setText(this.facts, challenges.length ? "Deals that somebody has opened for others to run, once each." : `No challenge is open. From a terminal, carpet challenge create ${serverAddress()} opens one.`);
     this.body.replaceChildren(...(challenges.length ? [table("Open challenges", ["Runs", "Challenge", "Game", "By", "Closes in"], challenges.map((each) => [
       String(each.runs), element("a", { href: `/challenge/${encodeURIComponent(each.id)}` }, each.id), this.rulesName(each.rules), playerLink(each.owner),
-      counted(Math.max(0, Math.ceil((each.closes_at_ms - now) / 3_600_000)), "hour")]))] : []));
+      timeLeft(each.closes_at_ms - now)]))] : []));
   }
 }
 

@@ -244,6 +244,8 @@ def test_it_is_the_backup_that_is_called_damaged_or_empty_and_not_what_it_should
     damage_records(str(copied))
     with pytest.raises(StoreCorrupt, match=r"the backup .*copy.sqlite3 is damaged \(.*\), and nothing was restored: try an older one"):
         care.restore(copied, sqlite)
+    with pytest.raises(StoreUnavailable, match=r"copy.sqlite3 is the backup itself: let --database name another place"):
+        care.restore(copied, str(copied))
     empty = copied.with_name("empty.sqlite3")
     empty.touch()
     with pytest.raises(StoreUnavailable, match=r"empty.sqlite3 is empty, so it is no backup"):
@@ -252,7 +254,7 @@ def test_it_is_the_backup_that_is_called_damaged_or_empty_and_not_what_it_should
 
 def test_an_old_backup_says_how_to_bring_it_up_to_date(copied: Path, sqlite: str) -> None:
     change(copied, "UPDATE carpet_schema SET version_num = '0012'")
-    with pytest.raises(StoreTooOld, match=r"run carpet-server db upgrade --database .*copy.sqlite3$"):
+    with pytest.raises(StoreTooOld, match=r"run carpet-server db upgrade --database .*copy.sqlite3; copy it first"):
         care.restore(copied, sqlite)
     assert not Path(sqlite).exists()
 
