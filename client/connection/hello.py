@@ -11,13 +11,14 @@ from client.connection.events import Identity
 from protocol import __version__
 from protocol.client_messages import ClientMessage, FollowLobby, Hello, Say, WhoAmI
 from protocol.errors import ErrorCode
+from protocol.run_messages import OpenChallenge
 from protocol.server_messages import Error, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import FollowTournament, FollowTournaments
-from protocol.watch_messages import Unwatch, WatchRace
+from protocol.watch_messages import AskBoardsKey, Unwatch, WatchRace
 
 HELLO_REFERENCE = 2**31 - 1
-LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say
+LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say | AskBoardsKey | OpenChallenge
 """What a player may send on a second connection, beside the one they have elsewhere."""
 
 _PASSING = frozenset(

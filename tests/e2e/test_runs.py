@@ -177,3 +177,15 @@ def test_a_race_is_played_on_by_keys_against_ones_past_self(tmp_path: Path) -> N
 def cards(lines: list[str]) -> list[str]:
     """Those in the upper rows of the table."""
     return re.findall(r"(?:10|[2-9AJQK])[♠♥♦♣]", "\n".join(line[:48] for line in lines[1:12]))
+
+
+def test_what_a_host_asks_for_beside_their_race_leaves_its_screen_alone(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        table = Table(stack, tmp_path)
+        anna = table.sit("anna", "host", table.url, "--unrated", "--bot", "random")
+        code = anna.wait_until(lambda lines: (found := re.search(r"Carpet · ([A-Z]{6}) ", lines[0])) and found[1], what="the code")
+        assert "is open until" in table.ask("anna", "challenge", "create", table.url)
+        assert re.fullmatch(r"[0-9A-Z]{16}\n", table.ask("anna", "boards-key", table.url, code))
+        anna.type("r")
+        anna.wait_for("home")
+        anna.wait_until(lambda lines: "●" in lines[0], what="the line")
