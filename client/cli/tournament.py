@@ -331,8 +331,11 @@ def end(
     name: Name = None,
 ) -> None:
     id_ = tournament_id(tournament)
-    if not yes and sys.stdin.isatty() and not typer.confirm(f"Call off tournament {id_} for good?"):
-        fail("It goes on.")
+    if not yes:
+        if not sys.stdin.isatty():
+            fail(f"This would call off tournament {id_} for good; say --yes if that is meant.", MISUSED)
+        if not typer.confirm(f"Call off tournament {id_} for good?"):
+            fail("It goes on.")
     _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
     print_sentence(f"Tournament {id_} has been called off.")
 

@@ -175,14 +175,24 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
-        clock = "your clock runs on" if scene.model.link.state == "gone" else "while the server is down, no clock runs"
-        words = f"Not connected. Your seat is held; {clock}."
+        words = "Not connected. Your seat is held; your clock runs on."
+        if scene.model.link.state != "gone":
+            held_s = -(-_held_ms(scene, room) // 1000)
+            held = f"Seat held {held_s} s more" if held_s > 0 else "Seat lost by now"
+            words = f"Not connected. {held}; if the server is down, no clock runs."
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
     ended = SEAT_ENDS.get(own.state)
     text = hint(view, board, racing=racing, held=scene.ui.held, columns=max(width - 5, LONGEST)) if ended is None else ended.own
     return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
+
+
+def _held_ms(scene: Scene, room: RoomModel) -> int:
+    """What is left of the player's own grace, if the server runs; none left is negative or 0."""
+    held_at_ms = scene.model.link.held_at_ms
+    gone_ms = scene.now_ms - held_at_ms if held_at_ms is not None else 0
+    return room.options.grace_s * 1000 - gone_ms
 
 
 def _layout(scene: Scene, marks: Marks, width: int, height: int) -> _Layout:
@@ -341,7 +351,10 @@ def _type_key(step: Step, key: str) -> Step | None:
 
 def _times(scene: Scene) -> Hashable:
     room = scene.model.room
-    return None if room is None else (times(scene, room), tuple(ms // 1000 for ms in room.away_ms(scene.clock_ms).values()))
+    if room is None:
+        return None
+    held_s = _held_ms(scene, room) // 1000 if scene.model.link.state != "connected" else None
+    return times(scene, room), held_s, tuple(ms // 1000 for ms in room.away_ms(scene.clock_ms).values())
 
 
 SCREEN = Screen(

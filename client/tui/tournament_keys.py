@@ -211,8 +211,10 @@ def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Ste
     own = own_entrant(step.state, tournament)
     plays = own is not None and not own.withdrawn
     match command:
+        case Command.ENTER if tournament.told.phase in DONE_PHASES:
+            return step.note("The tournament is over.")
         case Command.ENTER if plays:
-            return step.note("You are already playing.")
+            return step.note("You have entered already.")
         case Command.ENTER if tournament.told.by_code:
             return step.prompt("entry")
         case Command.ENTER:

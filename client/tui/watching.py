@@ -49,7 +49,7 @@ LOWEST = 3
 """The fewest rows of the curves."""
 NARROWEST = 38
 """The fewest columns of a board."""
-WITHHELD = "No boards in the first race of a swap: the other player gets this shuffle next."
+WITHHELD = "No boards while others have yet to play this deal."
 NOTHING = ("No public race is running.", "The next one is shown as soon as it starts.")
 
 

@@ -145,7 +145,7 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             )
             assert (corrected.status, corrected.out) == (0, "Table 1 of round 1 has its result.\n")
             zoe.wait_for("1 : 0 (31 : 28 cards)")
-            ended = carpet_here(tmp_path / "grace", "tournament", "end", url, tournament, "--reason", "no light")
+            ended = carpet_here(tmp_path / "grace", "tournament", "end", url, tournament, "--yes", "--reason", "no light")
             assert ended.status == 0
             zoe.wait_for("Called off by its director")
             zoe.type(ESCAPE)
