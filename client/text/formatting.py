@@ -120,8 +120,9 @@ def score_text(series: SeriesInfo) -> str:
     return ", ".join(f"{name} {point}{more if tied else ''}" for name, point, more in zip(names, points, decide, strict=True))
 
 
-def series_sentence(series: SeriesInfo, half: Sequence[SeatState] = ()) -> str:
-    """How the series stands or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`. half: see `RoomModel`."""
+def series_sentence(series: SeriesInfo, half: Sequence[SeatState] = (), *, own: int | None = None) -> str:
+    """How the series stands or has ended, for the screens: `Anna 2 : 1 Benedikt, best of 5, race 4 next`. half: see `RoomModel`. own: the
+    reader's seat."""
     name = series_name(series.format, series.races)
     if not series.raced and not series.over:
         return f"{name[0].upper()}{name[1:]}, race 1 next"
@@ -131,13 +132,14 @@ def series_sentence(series: SeriesInfo, half: Sequence[SeatState] = ()) -> str:
     if not series.over:
         return f"{score_text(series)}, {name}, race {series.raced + 1} next"
     gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
-    first = [clean_name(seat.name) for seat in series.seats if seat.place == 1 and not seat.gone]
+    first = [number for number, seat in enumerate(series.seats) if seat.place == 1 and not seat.gone]
     left = f"{' and '.join(gone)} gave up the series. " if gone else ""
     if len(series.seats) == 1:
         return f"{left}The {name} is over: {score_text(series)}."
     if len(gone) == len(series.seats):
         return f"{left}The score was {score_text(series)}."
-    won = f"{first[0]} has won the {name}" if len(first) == 1 else f"The {name} is a draw"
+    winner = "" if len(first) != 1 else "You have" if first[0] == own else f"{clean_name(series.seats[first[0]].name)} has"
+    won = f"{winner} won the {name}" if winner else f"The {name} is a draw"
     return f"{left}{won}: {score_text(series)}."
 
 

@@ -274,7 +274,10 @@ def _update(step: Step, action: ScreenAction) -> Step:
 def _join(step: Step, typed: str) -> Step:
     """Join by the code, or by the line or link that a friend sent, which is to this server."""
     code = next(filter(is_room_code, (read_code(typed), place_and_code(typed.split())[1])), None)
-    return step.send(JoinRace(code=code)) if code is not None else step.note("That is not the code of a race, which is six letters.")
+    if code is None:
+        # What was typed stays, to be mended.
+        return step.prompt("code", text=typed.strip()).note("That is not the code of a race, which is six letters.")
+    return step.send(JoinRace(code=code))
 
 
 def _renamed(step: Step, typed: str) -> Step:
@@ -288,7 +291,7 @@ def _renamed(step: Step, typed: str) -> Step:
 def _do(step: Step, command: Command) -> Step:
     match command:
         case Command.RENAME:
-            return step.prompt("name")
+            return step.prompt("name", text=clean_name(step.state.welcome.name) if step.state.welcome is not None else "")
         case Command.MATCH:
             return step.send(QuickMatch(cancel=step.state.search is not None))
         case Command.DAILY:

@@ -182,7 +182,7 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
 
 def score_lines(room: RoomModel, width: int) -> list[Line]:
     """The score of the race's series, and what everybody has won here by now."""
-    told = [series_sentence(room.series)] if room.series is not None else []
+    told = [series_sentence(room.series, own=room.seat)] if room.series is not None else []
     if room.series is None or room.series.over:
         told.append(won_sentence(room))
     return [[("title", line)] for text in told if text for line in wrap_text(text, width)]

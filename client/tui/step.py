@@ -49,10 +49,11 @@ class Step(Struct, frozen=True):
         question = Question(text, lines, answers, numbered=numbered, behind=self.ui.item)
         return self.but(question=question, item=0 if numbered else 1)
 
-    def prompt(self, kind: PromptKind, about: CorrectResult | RemoveEntrant | EndTournament | None = None) -> Step:
-        """The step with a line to type. Chat starts with what could not be said before. about: the request that needs this reason."""
-        text = self.ui.unsaid if kind == "chat" else ""
-        step = self.but(unsaid="") if text else self
+    def prompt(self, kind: PromptKind, about: CorrectResult | RemoveEntrant | EndTournament | None = None, *, text: str = "") -> Step:
+        """The step with a line to type. text: what it starts with; chat starts with what could not be said before. about: the request that
+        needs this reason."""
+        text = self.ui.unsaid if kind == "chat" else text
+        step = self.but(unsaid="") if self.ui.unsaid and kind == "chat" else self
         return step.but(prompt=Prompt(kind, text, len(text), about), typed="", note="")
 
     def list_rules(self, marked: str, *, bot: str | None = None) -> Step:

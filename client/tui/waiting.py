@@ -141,7 +141,7 @@ def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
 def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Picture:
     """What is waited for; the code to give away and the ways to come here, while a seat is free; and at a table which one it is."""
     words, gap = _words(scene, room), block([[]] if spaced else [])
-    told = [series_sentence(room.series, room.half) if room.series is not None else "", won_sentence(room)]
+    told = [series_sentence(room.series, room.half, own=room.seat) if room.series is not None else "", won_sentence(room)]
     score: list[Line] = [[("title", line)] for text in told if text for line in wrap_text(text, width)]
     above = block([*score, *[[("strong", line)] for line in wrap_text(words, width)]], width, centred=True)
     if scene.model.is_at_table:

@@ -135,7 +135,7 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
                 for player in (anna, bert):
                     player.wait_for("anna 1 : 0 bert, best of 3, race 2 next")
         for player in (anna, bert):
-            player.wait_for("anna has won the best of 3: anna 2 : 0 bert.")
+            player.wait_for(f"{'You have' if player is anna else 'anna has'} won the best of 3: anna 2 : 0 bert.")
             player.wait_for("r: rematch, another series against the same players")
         for player in (anna, bert):
             player.type("q")

@@ -352,7 +352,7 @@ async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_an
     async with running(recorder=records.append) as run:
         await run.say(UP, scenes.welcome(), second)
         await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=first))
-        assert run.screen.shows("Anna has won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
+        assert run.screen.shows("You have won the swap: Anna 1 : 1 Benedikt (96 : 66 cards).")
     assert [record.digest for record in records] == [first.digest, scenes.record().digest]
 
 

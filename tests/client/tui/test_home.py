@@ -148,6 +148,8 @@ async def test_home_is_walked_and_clicked() -> None:
         for typed in ("kxq", " - ", "carpet join 127.0.0.1"):
             await run.give("c", *typed, "enter")
             assert run.screen.shows("That is not the code of a race, which is six letters.")
+            assert run.screen.shows(f"Race code: {typed.strip()}"), "to be mended"
+            await run.give("esc")
         assert run.link.taken() == []
         await run.give("o")
         assert run.screen.shows("Time limit")
@@ -312,13 +314,13 @@ async def test_a_name_is_changed_by_a_key_and_the_answer_is_told() -> None:
     async with running(size=(80, 24)) as run:
         await run.say(UP, scenes.welcome())
         run.link.taken()
-        await run.give("n", *"Berta ", "enter")
+        await run.give("n", *["backspace"] * 4, *"Berta ", "enter")
         assert run.link.taken() == [Rename(name="Berta")]
         await run.say(YouAre(player="p1", name="Berta 2", ref=1))
         assert run.screen.shows("You are now called Berta 2.")
         assert run.screen.shows("You are Berta 2, rated 1138.")
         for typed, told in ((" ", ""), ("x" * 25, "A name has 24 characters at most.")):
-            await run.give("n", *typed, "enter")
+            await run.give("n", *["backspace"] * 7, *typed, "enter")
             assert run.link.taken() == []
             assert run.screen.shows(told)
 
