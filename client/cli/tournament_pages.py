@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated
 
 import msgspec
@@ -27,7 +28,16 @@ from client.cli.shared import (
 )
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
 from client.text.tables import table_lines
-from client.text.tournaments import FORMAT_WORDS, PHASE_WORDS, TIE_BREAK_HEADS, points_text, quarters_text, result_text, title_text
+from client.text.tournaments import (
+    FORMAT_WORDS,
+    PHASE_WORDS,
+    TIE_BREAK_HEADS,
+    TIE_BREAK_WORDS,
+    points_text,
+    quarters_text,
+    result_text,
+    title_text,
+)
 from protocol.text import clean_name, read_code
 from protocol.tournaments import EntrantDocument, RoundDocument, TournamentDocument, TournamentListing, is_tournament_id
 
@@ -170,7 +180,9 @@ def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
         ties += [""] * (len(kinds) - len(ties))
         record = (str(row.won), str(row.drawn), str(row.lost))
         rows.append((str(row.place), points_text(row.half_points, plain=plain), *ties, *record, name))
-    return [*lines, *table_lines(("place", "points", *kinds, "w", "d", "l", "entrant"), rows, right=range(5 + len(kinds)))]
+    told = [f"{head}: {TIE_BREAK_WORDS[kind]}" for kind, head in TIE_BREAK_HEADS.items() if kind in document.tie_breaks]
+    legend = wrap(f"{'; '.join(told)}.", 78) if told else []
+    return [*lines, *table_lines(("place", "points", *kinds, "w", "d", "l", "entrant"), rows, right=range(5 + len(kinds))), *legend]
 
 
 def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bool) -> list[str]:

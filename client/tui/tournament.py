@@ -144,14 +144,21 @@ def _directors_sentence(scene: Scene, tournament: TournamentModel) -> str:
         case "paused":
             return "P goes on."
     waiting = [table for table in told.tables if table.result is None and table.counted and not is_raced(table)]
-    absent = [(side.name, table.table) for table in waiting for side in table.sides if not side.present]
-    unready = [(side.name, table.table) for table in waiting for side in table.sides if side.ready is False]
+    # House bots come by themselves.
+    people = [(side, table.table) for table in waiting for side in table.sides if not _is_bot(tournament, side)]
+    absent = [(side.name, table) for side, table in people if not side.present]
+    unready = [(side.name, table) for side, table in people if side.ready is False]
     if missing := absent or unready:
         left = [until_ms for table in waiting if (until_ms := tournament.no_show_until_ms(table)) is not None]
         within = f" (they forfeit in {clock_text(min(left) - scene.clock_ms, tenths=False)})" if left else ""
         names = ", ".join(f"{clean_name(name)} at table {number}" for name, number in missing)
         return f"{'Not there yet' if absent else 'Not ready yet'}{within}: {names}."
     return "E gives the selected table a result, X removes a player, P pauses."
+
+
+def _is_bot(tournament: TournamentModel, side: TournamentSide) -> bool:
+    entrant = tournament.entrants.get(side.entrant or "")
+    return entrant is None or entrant.bot is not None
 
 
 def _pages(tournament: TournamentModel, page: TournamentPage, width: int) -> Line:

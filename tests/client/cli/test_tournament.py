@@ -93,6 +93,8 @@ def test_the_standings_have_points_tie_breaks_and_marks(capsys: pytest.CaptureFi
         "    2       2     7½      4      1    122  2  0  2  greedy 1 (bot)",
         "    4       1     5½      ¾      1    75¼  1  0  2  Clara",
         "    5       ½     4½      ½      1     24  0  1  2  Dan (out)",
+        "Buchh: Buchholz (points of those met); SonnB: Sonneborn-Berger (of those",
+        "beaten); among: place among equals by their own races; cards: cards home.",
     ]
     assert server.asked == [f"/tournaments/{ID}.json"]
     as_json = json.loads(run(capsys, "tournament", "standings", server.url, ID, "--json").out)
