@@ -111,7 +111,7 @@ class TournamentListing(Struct, frozen=True, kw_only=True):
 class TableResult(Struct, frozen=True, kw_only=True):
     """The result of one race at a table. first_home, second_home: cards home. forfeit: the race was not run, or not finished.
 
-    ruled: the director gave it, whatever was raced. The server alone says so.
+    ruled: the director gave it, whatever was raced. walkover: one side gave the race up, or was away too long. The server alone says these.
     """
 
     verdict: Verdict
@@ -119,6 +119,7 @@ class TableResult(Struct, frozen=True, kw_only=True):
     second_home: HomeCount = 0
     forfeit: bool = False
     ruled: bool = False
+    walkover: bool = False
 
 
 class TournamentEntrant(Struct, frozen=True, kw_only=True):

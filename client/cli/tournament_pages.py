@@ -38,8 +38,9 @@ from client.text.tournaments import (
     result_text,
     title_text,
 )
+from protocol.seat_ends import WALKOVER
 from protocol.text import clean_name, read_code
-from protocol.tournaments import EntrantDocument, RoundDocument, TournamentDocument, TournamentListing, is_tournament_id
+from protocol.tournaments import EntrantDocument, RoundDocument, TableDocument, TournamentDocument, TournamentListing, is_tournament_id
 
 tournament_pages_app = typer.Typer(rich_markup_mode=None)
 
@@ -198,13 +199,20 @@ def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bo
             f"{each.table} {clean_name(each.match)}".rstrip(),
             name(each.first),
             name(each.second),
-            (f"{result_text(each.result, plain=plain)}{', by ruling' if each.result.ruled else ''}" if each.result is not None else "")
-            or ("" if each.counted else "bye"),
+            _result_cell(each, plain=plain),
         )
         for each in paired.tables
     ]
     title = f"{title_text(document.options.name)}: round {paired.number}."
     return [title, *table_lines(("table", "player", "against", "result"), rows)]
+
+
+def _result_cell(table: TableDocument, *, plain: bool) -> str:
+    result = table.result
+    if result is None:
+        return "" if table.counted else "bye"
+    how = ", by ruling" if result.ruled else f", {WALKOVER}" if result.walkover else ""
+    return f"{result_text(result, plain=plain)}{how}"
 
 
 def _marked(entrant: EntrantDocument) -> str:

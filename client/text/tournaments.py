@@ -182,7 +182,7 @@ def own_result_sentence(table: TournamentTable, player: str) -> str:
     result, is_first = table.result, table.first == player
     assert result is not None
     own, other = (result.first_home, result.second_home) if is_first else (result.second_home, result.first_home)
-    ruled = ", by ruling" if result.ruled else ""
+    ruled = ", by ruling" if result.ruled else ", by walkover" if result.walkover else ""
     if table.second is None:
         # Alone: the table is won only with every card home.
         return f"Your table is finished: {counted(own, 'card')} home."

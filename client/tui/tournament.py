@@ -44,7 +44,7 @@ from client.tui.tournament_view_state import (
     standings_of,
 )
 from client.tui.ui_state import Ui
-from protocol.seat_ends import end_word
+from protocol.seat_ends import WALKOVER, end_word
 from protocol.text import clean_chat, clean_name
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
@@ -266,8 +266,9 @@ def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: s
 def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> str:
     """What else there is to know besides names and cards, in twelve columns."""
     if table.result is not None or not table.counted:
-        ruled = "by ruling" if table.result is not None and table.result.ruled else ""
-        return ruled or ("" if table.race <= 1 else f"{table.race} races")
+        result = table.result
+        word = "" if result is None else "by ruling" if result.ruled else WALKOVER if result.walkover else ""
+        return word or ("" if table.race <= 1 else f"{table.race} races")
     until_ms = tournament.no_show_until_ms(table)
     if until_ms is not None and not is_raced(table):
         return f"until {clock_text(until_ms - scene.clock_ms, tenths=False)}"

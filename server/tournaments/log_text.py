@@ -112,11 +112,13 @@ def _outcome(state: TournamentState, number: int, table: int, result: RaceResult
         case "neither":
             return f"{first} and {second} both forfeit"
         case "first":
-            return _win(first, second, one, other, forfeit=result.forfeit)
+            return _win(first, second, one, other, result)
         case "second":
-            return _win(second, first, other, one, forfeit=result.forfeit)
+            return _win(second, first, other, one, result)
     assert_never(result.verdict)
 
 
-def _win(winner: str, loser: str, more: int, fewer: int, *, forfeit: bool) -> str:
-    return f"{loser} forfeits to {winner}" if forfeit else f"{winner} beats {loser}, {more}:{fewer}"
+def _win(winner: str, loser: str, more: int, fewer: int, result: RaceResult) -> str:
+    if result.forfeit:
+        return f"{loser} forfeits to {winner}"
+    return f"{winner} beats {loser}, {more}:{fewer}{', a walkover' if result.walkover else ''}"

@@ -82,7 +82,7 @@ def result_of_seats(seats: Sequence[SeatRecord]) -> RaceResult:
     home = first.home, second.home
     if first.state == second.state == "forfeited":
         return RaceResult("neither", home, forfeit=True)
-    return RaceResult(_verdict(first, second), home)
+    return RaceResult(_verdict(first, second), home, walkover="forfeited" in (first.state, second.state))
 
 
 def _verdict(first: SeatRecord, second: SeatRecord) -> Verdict:

@@ -164,7 +164,14 @@ def told_result(result: RaceResult | None) -> TableResult | None:
     if result is None:
         return None
     first, second = result.home
-    return TableResult(verdict=result.verdict, first_home=first, second_home=second, forfeit=result.forfeit, ruled=result.ruled)
+    return TableResult(
+        verdict=result.verdict,
+        first_home=first,
+        second_home=second,
+        forfeit=result.forfeit,
+        ruled=result.ruled,
+        walkover=result.walkover,
+    )
 
 
 def _entrant(state: TournamentState, seed: int, entrant: str, is_here: Callable[[str], bool]) -> TournamentEntrant:

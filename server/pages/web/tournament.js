@@ -296,8 +296,8 @@ class Table {
     this.score.hidden = table.result === null && table.counted;
     if (!table.counted) this.score.replaceChildren(names[0], " has the bye.");
     else if (table.result !== null) {
-      const { verdict, first_home: one, second_home: other, forfeit, ruled } = table.result;
-      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`, ruled ? ", by ruling" : "");
+      const { verdict, first_home: one, second_home: other, forfeit, ruled, walkover } = table.result;
+      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`, ruled ? ", by ruling" : walkover ? ", walkover" : "");
     }
     const between = names.map((name) => name.textContent).join(" against ");
     const isRaced = table.result === null && table.sides.length > 0;

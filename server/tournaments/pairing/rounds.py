@@ -78,13 +78,14 @@ class RaceResult:
     """The result of one race of a pairing. home: cards home on each side (0 for the house if they are not counted).
 
     forfeit: it was not played, because the loser did not come or had withdrawn; with `neither`, both forfeit.
-    ruled: the director gave it, whatever was raced.
+    ruled: the director gave it, whatever was raced. walkover: it was played, and one side gave it up or was away too long.
     """
 
     verdict: Verdict
     home: tuple[int, int] = (0, 0)
     forfeit: bool = False
     ruled: bool = False
+    walkover: bool = False
 
     def __post_init__(self) -> None:
         """Raises ValueError for an impossible result."""

@@ -119,8 +119,9 @@ def test_before_the_first_round_the_standings_say_who_has_checked_in(capsys: pyt
 def test_the_tables_of_a_round_are_printed_with_their_results(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
     (first,) = DOCUMENT.rounds
     done = replace(first.tables[0], table=2, first="p3", second="bot:greedy:1", match="W1-2", result=tournaments.WON)
+    given_up = replace(done, table=4, match="", result=replace(tournaments.WON, first_home=4, second_home=4, walkover=True))
     bye = replace(first.tables[0], table=3, first="p4", second=None, counted=False)
-    rounds = (first, replace(first, number=2, tables=(first.tables[0], done, bye)))
+    rounds = (first, replace(first, number=2, tables=(first.tables[0], done, bye, given_up)))
     server.says(page(msgspec.json.encode(replace(DOCUMENT, rounds=rounds))))
     assert run(capsys, "tournament", "tables", server.url, ID).out.splitlines() == [
         "Carpet Open: round 2.",
@@ -128,6 +129,7 @@ def test_the_tables_of_a_round_are_printed_with_their_results(capsys: pytest.Cap
         "1       Benedikt   Anna",
         "2 W1-2  Clara      greedy 1 (bot)  1 : 0 (52 : 31 cards)",
         "3       Dan (out)  the house       bye",
+        "4       Clara      greedy 1 (bot)  1 : 0 (4 : 4 cards), walkover",
     ]
     as_json = json.loads(run(capsys, "tournament", "tables", server.url, ID, "--round", "1", "--json").out)
     assert (as_json["round"], [row["first"] for row in as_json["tables"]]) == (1, ["p2"])

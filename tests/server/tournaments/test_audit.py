@@ -149,6 +149,26 @@ async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(venue
     await trio.lowlevel.checkpoint()
 
 
+async def test_a_walkover_is_said_and_documents_of_older_servers_which_do_not_say_it_are_true(venue: Venue) -> None:
+    ann, ben, director = await venue.person("Ann"), await venue.person("Ben", "resigns"), await venue.person("Director")
+    identity = await director.make(replace(FAST, rounds=1), ann, ben)
+    await director.ask(StartTournament(id=identity))
+    await venue.over(identity)
+    told = await venue.tournaments.document(identity)
+    assert told is not None
+    (paired,) = told.rounds
+    (table,) = paired.tables
+    assert table.result is not None
+    assert (table.result.walkover, table.result.forfeit) == (True, False)
+    assert [entry.text for entry in told.log if entry.text.endswith(", a walkover.")]
+    record = venue.store.record(table.race_ids[0])
+    assert record is not None
+    before = replace(table.result, walkover=False)
+    older = replace(told, rounds=(replace(paired, tables=(replace(table, result=before, races=(before,)),)),))
+    for document_ in (told, older):
+        assert audit_tournament(document_, [record]).ruled == 0
+
+
 @pytest.mark.parametrize("secret", ["", "zz" * 32, "00" * 31])
 def test_a_secret_that_is_none_is_said_to_be_none(secret: str) -> None:
     state = played(OPTIONS, Random(0), steps=150)
