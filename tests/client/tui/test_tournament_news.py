@@ -166,6 +166,21 @@ async def test_the_result_of_the_last_table_says_that_the_tournament_is_over_and
         assert run.screen.shows("Buchh")
 
 
+async def test_the_result_of_a_table_that_is_to_race_again_says_so() -> None:
+    told = tournaments.running()
+    mine = replace(told.tables[0], first="p1", result=None, code=None, races=())
+    number = int(DEAL.id.partition("/")[2])
+    async with running(size=(100, 30)) as run:
+        await at_result(run, replace(told, round=number, tables=(replace(mine, result=tournaments.WON),)))
+        assert run.screen.shows("enter: back to the tournament; your next table opens by itself.")
+        await run.say(replace(told, round=number, tables=(mine,)))
+        assert run.screen.shows("Your table races again, on another shuffle: you are taken there.")
+        # A table that has its room is on its way already, and one of another round says nothing of this one.
+        for other in (replace(told, round=number, tables=(replace(mine, code="OTHERS"),)), replace(told, round=number + 1, tables=(mine,))):
+            await run.say(other)
+            assert not run.screen.shows("races again")
+
+
 async def test_the_result_of_whoever_is_knocked_out_promises_no_further_table() -> None:
     rows = tuple(replace(each, lost=1) for each in tournaments.STANDINGS)
     async with running(size=(100, 30)) as run:
