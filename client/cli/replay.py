@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, TextIO, TypeVar
 
 import msgspec
 import trio
@@ -81,6 +81,17 @@ def verify(
     raise typer.Exit(status)
 
 
+Part = TypeVar("Part", bound=Struct)
+
+
+def _part_of(source: str, kind: type[Part]) -> Part | None:
+    """What a checked document has of these fields; None if it is of another kind, or was read from standard input."""
+    try:
+        return msgspec.json.decode(Path(source).read_bytes(), type=kind)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 class _Entrant(Struct):
     nonce: str | None
 
@@ -98,10 +109,8 @@ def _check_entry(source: str) -> None:
 
     Ends the command if it is false. That the nonces of its entrants are in the shuffles has been checked.
     """
-    try:
-        told = msgspec.json.decode(Path(source).read_bytes(), type=_Entered)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # A record, or read from standard input.
+    told = _part_of(source, _Entered)
+    if told is None:
         return
     entries = [entry for entry in EvidenceStore(home_folder()).entries() if entry.id == told.id]
     if not entries:
@@ -134,14 +143,12 @@ def _check_day(source: str) -> None:
 
     A record alone cannot tell whether all others had the same deal.
     """
-    try:
-        deal = msgspec.json.decode(Path(source).read_bytes(), type=_Run).deal
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    told = _part_of(source, _Run)
+    shared = told.deal.shared if told is not None else None
+    if told is None or shared is None or shared.kind != "daily":
         return
-    if deal.shared is None or deal.shared.kind != "daily":
-        return
-    date, seen = clean_chat(deal.shared.id), CommitmentStore(home_folder()).seen_of(deal.shared.id)
-    places = [clean_chat(url) for url, day in seen.items() if day.commitment == deal.commitment]
+    date, seen = clean_chat(shared.id), CommitmentStore(home_folder()).seen_of(shared.id)
+    places = [clean_chat(url) for url, day in seen.items() if day.commitment == told.deal.commitment]
     if places:
         print_text(f"the day's: it is the deal of {date} that you were shown the commitment of, at {places[0]}")
     elif seen:

@@ -242,12 +242,12 @@ def _tournament_line(scene: Scene, width: int) -> Line:
     """Where one goes from a table: to the next one, or to the standings if the tournament is over."""
     known, player = scene.model.tournaments.tournament(scene.model.table_of), scene.model.player
     is_done = known is not None and known.told.phase in DONE_PHASES
-    mine, room = known.table_of(player) if known is not None else None, scene.model.finished
-    if mine is not None and mine.result is None and mine.code is None and not is_done and room is not None:
-        assert known is not None
-        if room.table_of[1] == str(known.told.round):
-            # It was drawn in a knock-out, or the director has struck its result.
-            return [("title", "Your table races again, on another shuffle: you are taken there.")]
+    room = scene.model.finished
+    is_of_round = known is not None and room is not None and room.table_of[1] == str(known.told.round)
+    mine = known.table_of(player) if known is not None and is_of_round and not is_done else None
+    if mine is not None and mine.result is None and mine.code is None:
+        # It was drawn in a knock-out, or the director has struck its result.
+        return [("title", "Your table races again, on another shuffle: you are taken there.")]
     if known is None or not (is_done or is_out(known.told, player)):
         is_last = known is not None and 0 < known.told.options.rounds <= len(known.told.rounds)
         return [("strong", f"enter: back to the tournament{'' if is_last else '; your next table opens by itself'}.")]

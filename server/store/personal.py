@@ -22,7 +22,7 @@ from server.store.compaction import batches
 from server.store.connections import brief_reading
 from server.store.database import open_database
 from server.store.documents import BadDocument, decode_commands, decode_opening, decode_record, encode, encode_commands, encode_opening
-from server.store.errors import StoreCorrupt, StoreUnavailable
+from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
 from server.store.locations import existing
 from server.store.port import name_key, room_shown
 from server.store.sql import Row, Sql
@@ -56,15 +56,19 @@ def about(player: str, where: str | None) -> dict[str, Any]:
 def forget(player: str, where: str | None) -> str:
     """Replace a player's name by a random one wherever it is kept, and let nobody be them any more. Gives the new name.
 
-    Raises StoreError, with nothing changed: StoreInUse while a server uses the database, StoreUnavailable if they are in a race. If the
-    file cannot be written anew afterwards, StoreError says so.
+    Raises StoreError, with nothing changed: StoreInUse while a server uses the database, StoreUnavailable if they are in a race. Also
+    StoreUnavailable, which says that it is done, if the file cannot be written anew afterwards.
     """
     existing(where)
     with closing(open_database(where)) as store:
         with store.maintaining() as sql:
             name = _forgotten(sql, player)
-        # Otherwise the name would stay in the file, in places that are free again, now or since long ago.
-        store.write_anew()
+        try:
+            # Otherwise the name would stay in the file, in places that are free again, now or since long ago.
+            store.write_anew()
+        except StoreError as error:
+            way = f"the old name may be in free pages of the file until db forget {name!r} is done too"
+            raise StoreUnavailable(f"they are {name} now, but {way}: {error}") from error
         return name
 
 

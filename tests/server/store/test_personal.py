@@ -17,7 +17,7 @@ from server.match.series import Series
 from server.race.commands import TakeSeat
 from server.race.start_position import StartPosition
 from server.store.database import DatabaseStore, open_database
-from server.store.errors import StoreCorrupt, StoreInUse, StoreUnavailable
+from server.store.errors import StoreCorrupt, StoreFull, StoreInUse, StoreUnavailable
 from server.store.personal import about, forget
 from server.store.port import Banned, RaceAborted, RaceOver, TournamentDecided, TournamentMade
 from server.store.rerating import rerate
@@ -104,6 +104,25 @@ def test_nothing_of_a_forgotten_name_stays_in_the_file(empty_sqlite: str) -> Non
         file.execute("DROP TABLE gone")
     assert Path(empty_sqlite).read_bytes().count(b"Wilma7") > 1000
     forget("WILMA7", empty_sqlite)
+    assert b"Wilma7" not in Path(empty_sqlite).read_bytes()
+
+
+def test_that_a_name_is_gone_is_said_even_if_the_file_could_not_be_written_anew(empty_sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(open_database(empty_sqlite)) as store:
+        write(store, made("wilma7"))
+
+    def full(store: object) -> None:
+        raise StoreFull("no space is left")
+
+    monkeypatch.setattr(DatabaseStore, "write_anew", full)
+    with pytest.raises(StoreUnavailable, match=r"they are somebody \w{6} now, but the old name .* is done too: no space is left"):
+        forget("wilma7", empty_sqlite)
+    with closing(open_database(empty_sqlite)) as store:
+        player = store.player("wilma7")
+        assert player is not None
+        assert player.name.startswith("somebody ")
+    monkeypatch.undo()
+    forget(player.name, empty_sqlite)
     assert b"Wilma7" not in Path(empty_sqlite).read_bytes()
 
 
