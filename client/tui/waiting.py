@@ -163,9 +163,9 @@ def _words(scene: Scene, room: RoomModel) -> str:
             whom = "another player" if len(room.seats) == 2 else counted(free, "more player")
             return f"{clean_name(room.parted)} has left. Give this code to {whom}, or press L to leave:"
         return f"Give this code to {'the other player' if len(room.seats) == 2 else counted(free, 'more player')}:"
-    if room.own is not None and not room.own.ready and room.is_run:
+    if room.own is not None and not room.own.ready and room.is_private_run:
         # Nobody is waited for, and nobody can come.
-        return "The clock waits for you. Press r when you are ready: this run counts."
+        return f"The clock waits for you. Press r when you are ready{': this run counts' if room.is_run else ''}."
     if room.own is not None and not room.own.ready:
         here = all(info.connected for info in room.seats)
         return f"{'Everybody is here. ' if here else ''}Press r when you are ready."
@@ -277,9 +277,12 @@ def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
     """What matters of the race at a glance; then its times, and what is known of the deal."""
     options = room.options
     glance: list[Markup] = [("title", rules_name(scene.model, options.rules)), ("strong", limit_text(options.time_limit_s))]
-    if room.shared is not None and room.is_run:
+    if room.is_private_run:
         names = ", ".join(clean_name(ghost.name) for ghost in room.ghosts)
-        glance.append(("strong", f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"))
+        if room.shared is not None:
+            glance.append(("strong", f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"))
+        elif room.ghosts:
+            glance.append(("strong", "Played on, and counts for nothing"))
         glance.append(("felt", f"Racing beside you: {names}" if names else "Nobody sees your cards"))
     else:
         glance.append(("felt", rated_sentence(options)))
@@ -293,7 +296,7 @@ def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
         glance.append(("strong", "no autoplay"))
     if options.deal is not None:
         glance.append(("strong", f"named deal: {clean_chat(options.deal)}"))
-    late = "" if room.is_withheld else f", boards {options.delay_s} s late for those who watch"
+    late = "" if room.is_withheld or room.is_private_run else f", boards {options.delay_s} s late for those who watch"
     times = f"{options.countdown_s} s countdown, {options.grace_s} s of grace{late}."
     promise = f"The server's secret is fixed: SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}"
     faint = [*wrap_text(times, width), *(wrap_text(promise, width) if options.deal is None else [])]

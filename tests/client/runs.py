@@ -32,6 +32,11 @@ def waiting(kind: RunKind = "daily", ghosts: int = 0) -> Model:
     return scenes.reduced(scenes.at_home(), run_room(kind, ghosts))
 
 
+def waiting_to_play_on() -> Model:
+    """The room in which a race is played on from one of its positions."""
+    return scenes.reduced(scenes.at_home(), replace(run_room("daily", 1), shared=None))
+
+
 def racing(kind: RunKind = "daily", ghosts: int = 0) -> Model:
     """42 seconds into a run."""
     model = scenes.reduced(

@@ -355,6 +355,7 @@ WATCHED = {
 RUNS = {
     "run-waiting-daily": Shown(runs.waiting, now_ms=2000),
     "run-waiting-challenge": Shown(lambda: runs.waiting("challenge", 3), now_ms=2000),
+    "run-waiting-to-play-on": Shown(runs.waiting_to_play_on, now_ms=2000),
     "run-alone": Shown(runs.racing),
     "run-ghost": Shown(lambda: runs.racing("challenge", 1)),
     "run-ghosts": Shown(lambda: runs.racing("challenge", 7)),
