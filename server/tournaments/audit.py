@@ -130,6 +130,9 @@ def _check_standings(document: TournamentDocument) -> None:
         follows = tuple(msgspec.structs.replace(row, place=1) if row.place == 2 else row for row in follows)
     if len(follows) != len(document.standings):
         raise BadTournament(f"{len(document.standings)} rows of standings for {len(follows)} entrants")
+    # Those who share a place stand in the order that the server of its time gave them.
+    stands = {row.entrant: at for at, row in enumerate(document.standings)}
+    follows = tuple(sorted(follows, key=lambda row: (row.place, stands.get(row.entrant, -1))))
     for row, due in zip(document.standings, follows, strict=True):
         for field in row.__struct_fields__:
             if (written := getattr(row, field)) != (right := getattr(due, field)):

@@ -6,8 +6,8 @@ Forfeit    An entrant who does not come, or has withdrawn, loses, and the oppone
            elimination too, and the entrant who would have met the winner has a bye.
 Bye        An empty place of the bracket. Its opponent goes on without a race; their table against the house is not counted.
 Rounds     Each is one stage of the bracket; a stage without a race is skipped.
-Standings  By how far an entrant got. Those knocked out in the same stage share a place. If neither comes to the final,
-           nobody has won.
+Standings  By how far an entrant got. Those knocked out in the same stage share a place, and so do all who are still in, those who have
+           not lost first. If neither comes to the final, nobody has won.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Elimination(Format):
         scores = score(crosstable, rounds=len(crosstable.rounds), forfeits_are_played=True)
         return tuple(
             row(crosstable, scores, entrant, max(best, 1 + sum(other > reached[entrant] for other in reached.values())), ())
-            for entrant in sorted(crosstable.seeds, key=lambda entrant: -reached[entrant])
+            for entrant in sorted(crosstable.seeds, key=lambda entrant: (-reached[entrant], -lives.get(entrant, 0)))
         )
 
     def standoffs(self, crosstable: Crosstable) -> tuple[Standoff, ...]:

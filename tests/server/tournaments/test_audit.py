@@ -60,6 +60,23 @@ def test_documents_of_older_servers_list_who_never_came_and_place_both_first_of_
             audit_tournament(replace(told, standings=(first[0], *older.standings[1:])))
 
 
+def test_who_shares_a_place_may_stand_in_any_order_and_others_may_not() -> None:
+    state = played(msgspec.structs.replace(OPTIONS, format="elimination"), Random(1), steps=150)
+    told = document(state)
+    places = [row.place for row in told.standings]
+    equal = next(at for at in range(1, len(places)) if places[at] == places[at - 1])
+    apart = next(at for at in range(1, len(places)) if places[at] != places[at - 1])
+
+    def swapped(at: int) -> TournamentDocument:
+        rows = list(told.standings)
+        rows[at - 1 : at + 1] = rows[at], rows[at - 1]
+        return replace(told, standings=tuple(rows))
+
+    audit_tournament(swapped(equal))
+    with pytest.raises(BadTournament, match="place is"):
+        audit_tournament(swapped(apart))
+
+
 def leave_out_a_nonce(told: dict[str, Any]) -> None:
     paired = told["rounds"][0]
     paired["nonces"] = paired["nonces"][1:]

@@ -98,6 +98,11 @@ def test_a_double_elimination_of_four() -> None:
     ]
 
 
+def test_while_a_double_elimination_runs_all_who_are_in_share_the_first_place_and_who_has_not_lost_comes_first() -> None:
+    tournament = run_round(pair_next(field_of(Elimination(double=True), 4)), lambda race: SECOND)
+    assert [(row.place, row.entrant, row.lost) for row in tournament.standings()] == [(1, "c", 0), (1, "d", 0), (1, "a", 1), (1, "b", 1)]
+
+
 def test_a_double_elimination_of_eight_keeps_those_apart_who_have_met() -> None:
     tournament = play(field_of(Elimination(double=True), 8), better_seed_wins)
     assert [by_match(paired) for paired in tournament.rounds] == [
