@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 import protocol
 from protocol.command_line import folded, misuse_text, with_plain_help
-from protocol.text import counted
+from protocol.text import clean_name, counted
 from server.cli.admin import admin_app
 from server.cli.cluster import cluster_app
 from server.cli.db import db_app
@@ -176,7 +176,9 @@ def _verify_record(record: Record) -> None:
     say(f"verified: race {record.race} of {record.room}{within}, {record.rules}, {kind}, {counted(len(record.moves), 'legal move')}")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
         told = word_among(seat, record.seats)
-        say(f"{seat.place}. {seat.name} (seat {number}): {told}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s")
+        say(
+            f"{seat.place}. {clean_name(seat.name)} (seat {number}): {told}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s"
+        )
 
 
 @rules_app.command("list", epilog="Example: carpet-server rules list --json")

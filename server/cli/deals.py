@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from protocol.shuffle import SEED_BYTES
-from protocol.text import counted
+from protocol.text import clean_name, counted
 from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules_of, say, seed_of, true_record
 
 if TYPE_CHECKING:
@@ -88,11 +88,11 @@ def review(
     judged = [(number, judge_seat(record, number, budget=budget)) for number in numbers]
     if as_json:
         seats = [_judgement(record, number, judgement) for number, judgement in judged]
-        typer.echo(json.dumps({"room": record.room, "race": record.race, "rules": record.rules, "seats": seats}, ensure_ascii=False))
+        typer.echo(json.dumps({"room": record.room, "race": record.race, "rules": record.rules, "seats": seats}))
         return
     say(f"race {record.race} of {record.room}, {record.rules}")
     for number, judgement in judged:
-        say(f"{record.seats[number].name} (seat {number + 1}):")
+        say(f"{clean_name(record.seats[number].name)} (seat {number + 1}):")
         for sentence in judgement.sentences:
             say(f"  {sentence}")
 

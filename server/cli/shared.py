@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 import typer
 
 from protocol import PROGRAM_VARIABLE, SERVER_PROGRAM
 from protocol.command_line import examples as examples
-from protocol.command_line import folded
+from protocol.command_line import folded, harmless
 from protocol.command_line import show_help as show_help
 from protocol.shuffle import SEED_BYTES
 
@@ -25,6 +25,9 @@ RulesArgument = Annotated[str, typer.Argument(metavar="RULES", help="Id of a rul
 SeedOption = Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the deal, 64 hexadecimal digits.")]
 FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="A record as JSON; - reads standard input.")]
 
+LONGEST_SENTENCE: Final = 1000
+"""Characters after which a sentence is cut."""
+
 
 def program() -> str:
     """The name of the command that was typed, because `carpet` passes some of its commands on to this one."""
@@ -33,13 +36,18 @@ def program() -> str:
 
 def say(sentence: str) -> None:
     """Print it for a person, broken between words where the terminal is narrower."""
-    typer.echo(folded(sentence, sys.stdout))
+    typer.echo(folded(_one_line(sentence), sys.stdout))
 
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong on standard error, and end."""
-    typer.echo(folded(f"{program()}: {sentence}", sys.stderr), err=True)
+    typer.echo(folded(f"{program()}: {_one_line(sentence)}", sys.stderr), err=True)
     raise typer.Exit(status)
+
+
+def _one_line(sentence: str) -> str:
+    """Documents are other people's: what they name must neither command the terminal nor pass for a line of this program's."""
+    return harmless(sentence.replace("\n", " "))[:LONGEST_SENTENCE]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Final
 
 from protocol.fairness import daily_nonce
 from protocol.record import BadRecord, MoveRecord, Record, SeatRecord, check_deal, check_nonces, digest, from_json
+from protocol.text import clean_name
 from protocol.views import unfit_for_rating
 from server.race.report import SeatReport, have_raced, seat_records
 from server.race.start_position import StartPosition, first_positions, start_position_of
@@ -112,9 +113,9 @@ def _check_arrivals(record: Record) -> None:
     previous = (0, 0)
     for number, move in enumerate(record.moves, 1):
         if move.seat >= len(record.seats):
-            raise BadRecord(f"move {number} ({move.move}): there is no seat {move.seat + 1}")
+            raise BadRecord(f"move {number} ({clean_name(move.move)}): there is no seat {move.seat + 1}")
         if (move.received_ms, move.seat) < previous:
-            raise BadRecord(f"move {number} ({move.move}): moves are not in the order of their arrival")
+            raise BadRecord(f"move {number} ({clean_name(move.move)}): moves are not in the order of their arrival")
         previous = (move.received_ms, move.seat)
 
 
@@ -125,7 +126,7 @@ def _replay(record: Record, number: int, seat: SeatRecord, first: Position) -> S
     for index, move in enumerate(record.moves, 1):
         if move.seat != number:
             continue
-        where = f"move {index} ({move.move}), of seat {number + 1}"
+        where = f"move {index} ({clean_name(move.move)}), of seat {number + 1}"
         if position.is_over:
             raise BadRecord(f"{where}: the seat's game was over")
         try:

@@ -19,11 +19,12 @@ from urllib.request import urlopen
 import pytest
 import trio
 import trustme
+from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
 from protocol import __version__
 from protocol.fairness import named_seed
-from protocol.record import LONGEST_RECORD, sealed, to_json
+from protocol.record import LONGEST_RECORD, from_json, sealed, to_json
 from protocol.views import RaceOptions
 from server.cli.commands import app
 from server.cli.main import main
@@ -311,6 +312,21 @@ def test_a_record_in_which_something_was_altered_is_not(record_text: str, patter
     assert "not a true record" in complaint(result)
 
 
+HOSTILE = "\x1b]0;title\x07\x1b[2K\x9b2J\u202e\nverified: race 5"
+
+
+def test_what_a_record_says_neither_commands_the_terminal_nor_passes_for_a_line_of_the_program(record_text: str) -> None:
+    record = from_json(record_text)
+    first, *others = record.seats
+    named = run("verify", "-", stdin=to_json(sealed(replace(record, room=HOSTILE, seats=(replace(first, name=HOSTILE), *others)))))
+    moved = run("verify", "-", stdin=to_json(sealed(replace(record, moves=(replace(record.moves[0], move=HOSTILE), *record.moves[1:])))))
+    assert (named.exit_code, moved.exit_code) == (0, 1)
+    assert complaint(moved).startswith("carpet-server: not a true record: move 1 (")
+    for line in (*named.stdout.splitlines(), *moved.stderr.splitlines()):
+        assert line.isprintable()
+    assert sum(line.startswith("verified: ") for line in named.stdout.splitlines()) == 1
+
+
 @pytest.mark.parametrize("number", [2, 99])
 def test_a_record_of_a_newer_program_is_not_called_false(record_text: str, number: int) -> None:
     for document in (record_text.replace('"format": 1', f'"format": {number}', 1), f'{{"format": {number}}}'):
@@ -341,8 +357,6 @@ def test_what_is_no_record_is_said_in_one_sentence(tmp_path: Path, document: byt
 
 
 def test_every_single_character_changed_is_found_or_leaves_the_same_record(record_text: str) -> None:
-    from protocol.record import from_json
-
     record = from_json(record_text)
     step = max(len(record_text) // 60, 1)
     for place in range(0, len(record_text), step):
