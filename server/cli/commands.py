@@ -175,10 +175,8 @@ def _verify_record(record: Record) -> None:
     within = f" (race {series.race} of {series.races} in its series)" if series is not None else ""
     say(f"verified: race {record.race} of {record.room}{within}, {record.rules}, {kind}, {counted(len(record.moves), 'legal move')}")
     for number, seat in sorted(enumerate(record.seats, 1), key=lambda item: item[1].place):
-        told = word_among(seat, record.seats)
-        say(
-            f"{seat.place}. {clean_name(seat.name)} (seat {number}): {told}, {counted(seat.home, 'card')} home at {seat.home_at_ms / 1000:.3f} s"
-        )
+        told = f"{word_among(seat, record.seats)}, {counted(seat.home, 'card')} home"
+        say(f"{seat.place}. {clean_name(seat.name)} (seat {number}): {told} at {seat.home_at_ms / 1000:.3f} s")
 
 
 @rules_app.command("list", epilog="Example: carpet-server rules list --json")

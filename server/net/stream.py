@@ -125,7 +125,8 @@ def waited_ms(ancillary: Sequence[tuple[int, int, bytes]], limit_ms: int) -> int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundTripRule:
-    """How much a measured round trip counts. A client can answer pings late, but cannot make its kernel acknowledge everything late.
+    """How much a measured round trip counts. A client can answer pings late, but it cannot make its kernel acknowledge everything late:
+    for that, a cheat needs a network stack of their own.
 
     kernel_ms: gives the kernel's round trip of a socket. stamp: makes the kernel say when data came. trust_pings: believe pings if the
     kernel cannot know.

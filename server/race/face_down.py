@@ -1,7 +1,8 @@
 """Which cards of a board lie face down for those who watch it. Pure.
 
-The rule: no board shown to anybody holds a card that a seat still racing on the same deal has not itself seen. Such a card lies face down;
-the rest of the board is shown as it is.
+The rule: no board shown to anybody tells of a card that a seat still racing on the same deal has not itself seen. Such a card lies face
+down; the rest of the board is shown as it is. But a move to a place that takes only some cards tells of the card, although it lay face
+down: a foundation says by its height which one it was. The board that such a move leads to is not shown at all (`Turns.told`).
 
 Everybody who races on a deal turns its stock in the same order. So a card is told apart from its double by its *turn*: how far the stock
 had been turned when the card came to light, 0 for what lay open at the start. A player who has turned the stock that far has seen the
@@ -35,11 +36,15 @@ _ROUND: Final[Turn] = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The turn of every card of a position, laid out like its piles, waste and stock."""
+    """The turn of every card of a position, laid out like its piles, waste and stock.
+
+    told: the latest turn of a card of which a move has told: those that went home; where a card was built on another, both.
+    """
 
     piles: Mapping[str, tuple[Turn, ...]]
     waste: tuple[Turn, ...]
     stock: tuple[Turn, ...]
+    told: Turn = NOTHING_SEEN
 
 
 def seen_by_player(position: Position) -> Turn:
@@ -61,8 +66,8 @@ def first_turns(position: Position) -> Turns:
 def turns_after(turns: Turns, before: Position, move: str, after: Position) -> Turns:
     """The turns of the position that a legal move leads to. turns: those of the position before it."""
     if move == REDEAL:
-        return Turns(turns.piles, (), _stock_turns(after) if after.rules.reshuffles else turns.waste)
-    source = parse_move(move).source
+        return Turns(turns.piles, (), _stock_turns(after) if after.rules.reshuffles else turns.waste, turns.told)
+    source, target = (parsed := parse_move(move)).source, parsed.target
     drawn = len(before.stock) - len(after.stock)
     moved = list(zip(before.stock[:drawn], turns.stock[:drawn], strict=True))
     before_piles, after_piles = {**before.piles, WASTE: before.waste}, {**after.piles, WASTE: after.waste}
@@ -80,7 +85,9 @@ def turns_after(turns: Turns, before: Position, move: str, after: Position) -> T
             came = max(pair for pair in moved if pair[0] == card)
             moved.remove(came)
             piles[slot] = (*piles[slot], came[1])
-    return Turns(waste=piles.pop(WASTE), piles=piles, stock=turns.stock[drawn:])
+    # What is left of those that moved has gone home. A gap takes any card; a card built on the waste follows the one below it.
+    told = [turns.told, *(turn for _, turn in moved), *(piles[WASTE][-2:] if target == WASTE else ())]
+    return Turns(waste=piles.pop(WASTE), piles=piles, stock=turns.stock[drawn:], told=max(told))
 
 
 def see_face_down(position: Position, turns: Turns, seen: Turn) -> View:

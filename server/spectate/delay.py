@@ -2,7 +2,7 @@
 
 A board is due `delay_s` after the server received the move that led to it; the first board, `delay_s` after the start. When the race is
 over everything is due, since the record shows it all. Until then, whatever the delay, a card that a seat still racing has not seen lies
-face down (`race.face_down`).
+face down, and a board that tells which one it is in another way waits until they have all seen it (`race.face_down`).
 
 Moves are held back, not positions: even the longest delay costs no more than a list of moves, and each seat's board is a single position
 that follows them. So a race that nobody has watched yet can be joined in the middle, from its moves so far (`race.board_history`), with the
@@ -49,6 +49,8 @@ class DelayedBoards:
         self._starts_at, self._over = history.starts_at, history.over
         self._changes = deque(history.changes)
         self._boards: dict[int, DueBoard] = {}
+        # Of each seat, the boards before a move that tells of a card turned later than those before it did.
+        self._before_telling: dict[int, list[DueBoard]] = {}
         self._followed: dict[int, list[str]] = {}
         self._shown: dict[tuple[int, bool], tuple[DueBoard, Turn, LateBoard]] = {}
 
@@ -99,10 +101,11 @@ class DelayedBoards:
         return min(racing, default=EVERYTHING_SEEN)
 
     def shown(self, *, whole: bool = False) -> tuple[LateBoard, ...]:
-        """The last board of each seat, as spectators may see it now. whole: with every card face up."""
+        """The last board of each seat that spectators may see, as they may see it now. whole: the last one, with every card face up."""
         boards: list[LateBoard] = []
-        for board in self.latest():
-            seen = EVERYTHING_SEEN if whole else self.seen(board.seat)
+        for latest in self.latest():
+            seen = EVERYTHING_SEEN if whole else self.seen(latest.seat)
+            board = next(each for each in (latest, *reversed(self._before_telling[latest.seat])) if each.turns.told <= seen)
             kept = self._shown.get((board.seat, whole))
             if kept is None or kept[0] is not board or kept[1] != seen:
                 kept = self._shown[board.seat, whole] = board, seen, board.shown(seen)
@@ -119,6 +122,8 @@ class DelayedBoards:
             self._followed[seat].append(change.move)
             position = position.play_unchecked(change.move)
             turns = turns_after(turns, board.position, change.move, position)
+        if turns.told > board.turns.told:
+            self._before_telling[seat].append(board)
         elapsed_ms = change.elapsed_ms if change.elapsed_ms is not None else before.elapsed_ms if before is not None else 0
         self._boards[seat] = DueBoard(seat, change.ply, elapsed_ms, change.state, position, turns)
         return self._boards[seat]
@@ -131,4 +136,5 @@ class DelayedBoards:
             before, position = position, position.play_unchecked(move)
             turns = turns_after(turns, before, move, position)
         self._followed[seat] = moves
+        self._before_telling[seat] = [each for each in self._before_telling.get(seat, []) if each.ply < len(moves)]
         return DueBoard(seat, len(moves), 0, "racing", position, turns)
