@@ -161,7 +161,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.OWN_RACE: ErrorKind(Fault.STATE, "You are part of that race, so its boards are not shown to you."),
     ErrorCode.NOT_SHOWN: ErrorKind(Fault.STATE, "That race is not shown while others may still play its deal."),
     ErrorCode.WRONG_KEY: ErrorKind(Fault.CLIENT, "That is not the key to this race's boards."),
-    ErrorCode.NO_KEY: ErrorKind(Fault.STATE, "Only the host of an unrated race, or the director of its tournament, can have this key."),
+    ErrorCode.NO_KEY: ErrorKind(Fault.STATE, "Only the host of an unrated race (no swap) or its tournament's director can have this key."),
     ErrorCode.WATCHED_TOO_OFTEN: ErrorKind(Fault.STATE, "You are switching races too often; wait a few seconds."),
     ErrorCode.TALKED_TOO_MUCH: ErrorKind(Fault.STATE, "Too much is being said there; say it again in a few seconds."),
     ErrorCode.NO_SUCH_TOURNAMENT: ErrorKind(Fault.STATE, "There is no tournament with that id; see `carpet tournament list`."),

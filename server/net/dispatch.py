@@ -42,7 +42,7 @@ from protocol.run_messages import (
 )
 from protocol.server_messages import Left, WaitingOver
 from protocol.text import read_code
-from protocol.tournament_messages import CreateTournament, FollowTournament, FollowTournaments, TournamentRequest
+from protocol.tournament_messages import CreateTournament, EnterTournament, FollowTournament, FollowTournaments, TournamentRequest
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
@@ -85,6 +85,13 @@ KEPT_A_SECOND: Final = 1 / 10
 race, but too few to fill the disk.
 """
 
+CODES_AT_ONCE: Final = 100
+CODES_A_SECOND: Final = 1.0
+CODE_AGAIN_MS: Final = 1000
+"""How many codes that are not told to everybody may be tried from one address, at once and per second: enough to let a club in, and too few
+to guess one. Of a race that takes years; of a tournament it does if its director chose a word, and not four digits.
+"""
+
 
 class Dispatch:
     """Satisfies `server.net.connection.Dispatch`."""
@@ -115,6 +122,7 @@ class Dispatch:
         self._bans = bans
         most = connections_per_address
         self._kept = AddressRates(rate=KEPT_A_SECOND * most, burst=KEPT_PER_CONNECTION * most) if most else None
+        self._codes = AddressRates(rate=CODES_A_SECOND, burst=CODES_AT_ONCE) if most else None
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
@@ -270,6 +278,8 @@ class Dispatch:
                 else:
                     self._lobby.unfollow(visit.connection)
             case OpenRace() | JoinRace() | QuickMatch() | WatchRace():
+                if isinstance(message, (JoinRace, WatchRace)) and message.code is not None and self._is_secret(player, message.code):
+                    self._check_guesses(visit)
                 if not self.forwarding.look_up(visit, player, message):
                     self._serve_here(visit, player, message)
             case RunDaily() | RunChallenge() | PlayOn():
@@ -289,7 +299,21 @@ class Dispatch:
             case FollowTournament():
                 self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
+                if isinstance(message, EnterTournament) and message.code:
+                    self._check_guesses(visit)
                 self._tournaments.ask(visit.connection, self._asker(visit, player), message)
+
+    def _is_secret(self, player: PlayerName, code: str) -> bool:
+        """Whether a code may be a guess: this server does not list it, and the player has no seat there."""
+        if not self._rooms.has(code):
+            return True
+        room = self._rooms.find(code)
+        return room.spec is None and not room.options.public and self._rooms.of(player.id) is not room
+
+    def _check_guesses(self, visit: Visit) -> None:
+        # A right one counts too: otherwise one could be told from a wrong one when no more are heard.
+        if self._codes is not None and not self._codes.allow(visit.connection.remote_host, trio.current_time()):
+            raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
 
     def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:
         """What need not be looked up at other servers, or has been."""
@@ -401,7 +425,8 @@ class Dispatch:
             self._tournaments.give_boards_key(tournament, visit.connection, self._asker(visit, player), message, key)
             return
         room = self._rooms.find(code)
-        if room.spec is not None or room.options.counts or room.summary.seats[0].player != player.id:
+        # In a swap, the host plays next what the other one plays now.
+        if room.spec is not None or room.options.counts or room.options.swaps or room.summary.seats[0].player != player.id:
             raise Refusal(ErrorCode.NO_KEY)
         visit.connection.post(Outgoing(BoardsKey(code=code, key=self._spectators.boards_key(room), ref=message.ref)))
 

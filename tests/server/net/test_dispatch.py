@@ -14,11 +14,12 @@ from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Seated, Started
 from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge, RunDaily
 from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.tournament_messages import EnterTournament
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.net.connection import Caller
-from server.net.dispatch import KEPT_A_SECOND, KEPT_PER_CONNECTION
+from server.net.dispatch import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, KEPT_A_SECOND, KEPT_PER_CONNECTION
 from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEWCOMERS_PER_CONNECTION
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS
@@ -72,6 +73,26 @@ async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(m
         await trio.sleep(1 / KEPT_A_SECOND)
         await eve.ready()
         await eve.hear_of(Started)
+
+
+async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+    async with open_house(connections_per_address=2) as house, house.guest("Ann") as ann, house.guest("Eve") as eve:
+        private = (await ann.open(public=False)).code
+        guesses: tuple[JoinRace | WatchRace | EnterTournament, ...] = (
+            JoinRace(code="ABCDEF"),
+            WatchRace(code="ABCDEF"),
+            EnterTournament(id="ABCDEF", code="1234"),
+        )
+        for number in range(CODES_AT_ONCE):
+            assert (await eve.error_for(guesses[number % 3])).code != ErrorCode.SERVER_BUSY
+        # Then a right one is not told from a wrong one, and whoever has a seat comes back to it.
+        for request in (*guesses, JoinRace(code=private)):
+            error = await eve.error_for(request)
+            assert (error.code, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, CODE_AGAIN_MS)
+        await ann.ask(JoinRace(code=private), Room)
+        await trio.sleep(1 / CODES_A_SECOND)
+        await eve.ask(JoinRace(code=private), Room)
 
 
 async def test_a_race_that_is_refused_because_nothing_may_begin_does_not_count_for_its_address(monkeypatch: pytest.MonkeyPatch) -> None:

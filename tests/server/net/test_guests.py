@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 
-from protocol.client_messages import FollowLobby, Hello, Ready
+from protocol.client_messages import FollowLobby, Hello, LeaveRace, Ready
 from protocol.codec import ENCODINGS
 from protocol.errors import ErrorCode
 from protocol.room_events import PlayerReady
-from protocol.server_messages import Lobby, Welcome
+from protocol.server_messages import Left, Lobby, Welcome
 from protocol.tournament_messages import (
     Called,
     CreateTournament,
@@ -22,6 +22,7 @@ from protocol.tournament_messages import (
     StartTournament,
     Tournament,
 )
+from protocol.views import SeriesOptions
 from protocol.watch_messages import AskBoardsKey, Board, BoardsKey, Unwatch, Unwatched, Watched, WatchedEvent, Watchers, WatchRace
 from server.net.connection import PING_INTERVAL_S, WATCHER_PING_S
 from server.net.identification import HELLO_S
@@ -158,6 +159,10 @@ async def test_the_host_has_a_key_of_whole_boards_and_nobody_else_nor_in_a_rated
         assert (await guest.error_for(WatchRace(code=room.code, key="B" * 16))).code == ErrorCode.WRONG_KEY
     async with house.guest("Cleo") as cleo:
         assert (await cleo.error_for(AskBoardsKey(code=(await cleo.open(rated=True)).code))).code == ErrorCode.NO_KEY
+        # In a swap they would see the shuffle that they play next.
+        await cleo.ask(LeaveRace(), Left)
+        swap = await cleo.open(rated=False, series=SeriesOptions(format="swap", races=2))
+        assert (await cleo.error_for(AskBoardsKey(code=swap.code))).code == ErrorCode.NO_KEY
 
 
 async def test_the_director_has_a_key_of_all_boards_once_the_log_says_so_and_cannot_play_from_then_on(house: House) -> None:
