@@ -122,6 +122,11 @@ class Settings:
         url = urlsplit(self.advertise)
         if url.scheme not in ("ws", "wss") or not url.hostname or url.username or url.query or url.fragment or len(self.advertise) > 200:
             raise BadSettings("--advertise is the address at which players reach this server, such as wss://n2.carpet.example")
+        if url.hostname in ("0.0.0.0", "::"):  # noqa: S104  (nothing is bound here)
+            raise BadSettings(f"no player reaches a server at {url.hostname}: --advertise is an address that they can connect to")
+        if self.advertise.endswith("/"):
+            # The same server would count as two.
+            raise BadSettings(f"--advertise ends without a slash: {self.advertise.rstrip('/')}")
         if find_spec("coredis") is None:
             raise BadSettings("--cluster needs coredis, which is not installed: pip install 'carpet-race[cluster]'")
 

@@ -221,7 +221,8 @@ class ClusterNode:
                 self._looked_at[dead.id] = trio.current_time()
                 break
         if rooms:
-            logger.warning("took over %s of node %d, at %s, which is gone", counted(rooms, "room"), dead.id, dead.url)
+            level, how = (logging.INFO, "has stopped") if dead.has_left else (logging.WARNING, "is gone")
+            logger.log(level, "took over %s of node %d, at %s, which %s", counted(rooms, "room"), dead.id, dead.url, how)
 
     async def _take_up(self, taken: TakenOver, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         """Bring the rooms back, renewing the lease meanwhile: there may be thousands of them."""

@@ -117,7 +117,7 @@ class RelayedRace(Audience):
 
     def send_to_owner(self) -> None:
         """Stop showing the race here, and tell the spectators where it is."""
-        self.close(lambda _: Outgoing(Moved(url=self.url, code=self.code)))
+        self.close(lambda each: Outgoing(Moved(url=self.url, code=self.code, ref=each.ref)))
 
     def ended(self, reason: str, code: str = ErrorCode.NO_SUCH_ROOM) -> None:
         """Stop showing a race that is no longer available, and say so. code: the error for those who have only just asked."""

@@ -333,6 +333,17 @@ async def test_watchers_go_to_an_owner_who_lives_and_does_not_hear_the_bus(clust
             assert await dan.hear_of(Moved) == Moved(url="ws://node-1", code=code)
 
 
+async def test_who_has_just_asked_to_watch_hears_by_their_ref_where_the_owner_is_that_does_not_answer(
+    cluster: Cluster, house: House
+) -> None:
+    cluster.join(house, 1)
+    async with far_house(cluster) as far, house.race("Ann", "Bob"), far.guest("Dan") as dan:
+        cluster.engine.lose = node_channel(1)
+        with trio.fail_after(60):
+            moved = await dan.ask(WatchRace(code=house.only_room.code, ref=7), Moved)
+        assert moved == Moved(url="ws://node-1", code=house.only_room.code, ref=7)
+
+
 async def test_watchers_wait_for_a_new_owner_who_has_yet_to_bring_the_race_back(cluster: Cluster) -> None:
     store = MemoryStore()
     async with far_house(cluster) as far, open_house(store=store) as third, far.guest("Dan") as dan:
