@@ -60,8 +60,9 @@ from server.tournaments.views import LiveTable
 OWN_DECISIONS: Final = 100
 """Who has caused so many events about themselves, by entering, checking in and leaving, cannot enter again."""
 
-OWN_DECISIONS_OF_ALL: Final = 20_000
-"""The same for all entrants together, whose number is not known in advance. Dozens of times what 256 of them need."""
+OWN_DECISIONS_OF_ALL: Final = 5_000
+"""After so many of all entrants together, nobody who has left comes back by themselves. Several times what 256 of them need. Who comes for
+the first time always may: otherwise a few who come and go under ever new names would keep everybody out."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = (
@@ -166,8 +167,8 @@ def _check_own_decisions(state: TournamentState, player: str) -> None:
     own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
     if own[player] >= OWN_DECISIONS:
         raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")
-    if own.total() >= OWN_DECISIONS_OF_ALL:
-        raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let entrants in or take them out")
+    if own[player] and own.total() >= OWN_DECISIONS_OF_ALL:
+        raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let you in")
 
 
 def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -> Decision:
