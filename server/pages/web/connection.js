@@ -173,7 +173,7 @@ export class Connection {
   tryNow() {
     if (this.#retry === null) return;
     clearTimeout(this.#retry);
-    this.open();
+    this.#reach();
   }
 
   #hear(data) {
@@ -222,11 +222,26 @@ export class Connection {
   #lose(code = 0) {
     this.#socket = null;
     if (!this.#stood || code === LET_GO) this.#route.failed();
+    this.#tryLater();
+    this.onLost();
+  }
+
+  #tryLater() {
     // Not all at the same moment, when a server comes back.
     const pause = (this.isRacing ? Math.min(this.#pause, RACING_PAUSE_MS) : this.#pause) * (1 + Math.random() / 2);
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS);
-    this.#retry = setTimeout(() => this.open(), pause);
-    this.onLost();
+    this.#retry = setTimeout(() => this.#reach(), pause);
+  }
+
+  /** Open a connection where the server is there. Firefox takes its time for one where others have failed before, and longer each time; a page it
+   * fetches at once. Other servers of the place let no page of this one fetch anything. */
+  async #reach() {
+    const own = this.#retry;
+    const isThere = this.#route.current !== this.#route.home || (await answers());
+    if (own !== this.#retry) return;
+    if (isThere) return this.open();
+    this.#route.failed();
+    this.#tryLater();
   }
 
   #watchForSilence() {
@@ -245,6 +260,16 @@ export class Connection {
 /** Closes a connection that is open. One that is not open yet closes when it opens: browsers report an earlier close as an error. */
 function leave(socket) {
   if (socket?.readyState === WebSocket.OPEN) socket.close();
+}
+
+/** Whether the page's own server does, and not just a proxy in front of it. */
+async function answers() {
+  try {
+    const { status } = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(RACING_ANSWER_MS) });
+    return ![502, 504].includes(status);
+  } catch {
+    return false;
+  }
 }
 
 /** In the form that browsers give it; empty for what is none. */

@@ -769,7 +769,8 @@ CONNECTED = """
         close() { this.log.push(["closed at", this.readyState]); }
     };
     Object.assign(globalThis, { location: { protocol: "http:", host: "x" }, document: { addEventListener() {} },
-        addEventListener() {}, setInterval() {} });
+        addEventListener() {}, setInterval() {}, fetch: async () => ({ status: 200 }) });
+    const settle = () => new Promise(setImmediate);
     const { Connection } = await import(`${web}/connection.js`);
     const nothing = () => {};
     const connection = new Connection({ hello: () => ({ type: "hello" }), asks: () => [{ type: "follow-lobby" }], onUp: nothing,
@@ -844,12 +845,39 @@ def test_a_page_whose_modules_did_not_come_is_loaded_anew_when_the_server_is_the
     assert node(script, None) == [[0, 1, 1, 2, 2, 2], []]
 
 
+def test_a_page_opens_no_socket_to_its_own_server_before_that_answers() -> None:
+    script = f"""{CONNECTED}
+        const later = [];
+        globalThis.setTimeout = (act) => later.push(act);
+        globalThis.clearTimeout = nothing;
+        const asked = [];
+        let status = null;
+        globalThis.fetch = async (url) => {{
+            asked.push(url);
+            if (status === null) throw new TypeError("NetworkError");
+            return {{ status }};
+        }};
+        const tries = async (act) => {{ act(); await settle(); return [made.length, later.length]; }};
+        const steps = [];
+        connection.open();
+        made[0].onclose({{ code: 1006 }});
+        steps.push(await tries(later.pop()));
+        status = 502;
+        // Whoever is impatient asks twice at once.
+        steps.push(await tries(() => {{ connection.tryNow(); connection.tryNow(); }}));
+        status = 503;
+        steps.push(await tries(later.pop()));
+        console.log(JSON.stringify([steps, asked]));
+    """
+    assert node(script, None) == [[[1, 1], [1, 2], [2, 1]], ["/healthz"] * 4]
+
+
 def test_a_page_goes_to_a_server_that_has_come_to_the_place_since_its_welcome() -> None:
     script = f"""{CONNECTED}
         const later = [];
         globalThis.setTimeout = (act) => later.push(act);
         const tell = (message) => made.at(-1).onmessage({{ data: JSON.stringify(message) }});
-        const step = async () => {{ made.at(-1).onclose({{ code: 1006 }}); later.pop()(); }};
+        const step = async () => {{ made.at(-1).onclose({{ code: 1006 }}); later.pop()(); await settle(); }};
         connection.open();
         await stand(made[0]);
         tell({{ type: "welcome", nodes: ["ws://x/"] }});
@@ -1036,7 +1064,7 @@ def test_a_page_that_is_left_holds_no_line_and_has_one_again_when_somebody_comes
             close() { this.readyState = 3; }
         }
         Object.assign(globalThis, { WebSocket, location: { protocol: "http:", host: "a.example" }, document: { addEventListener() {} },
-            setInterval() {}, addEventListener: (kind, act) => { heard[kind] = act; } });
+            setInterval() {}, addEventListener: (kind, act) => { heard[kind] = act; }, fetch: async () => ({ status: 200 }) });
         const { Connection } = await import(`${web}/connection.js`);
         const does = Object.fromEntries(["onUp", "onMessage", "onMoved"].map((name) => [name, () => {}]));
         const told = [];
@@ -1052,12 +1080,14 @@ def test_a_page_that_is_left_holds_no_line_and_has_one_again_when_somebody_comes
         heard.pageshow({ persisted: false });
         states();
         heard.pageshow({ persisted: true });
+        await new Promise(setImmediate);
         states();
         // Where another window has taken over, coming back takes nothing.
         lines[1].onmessage({ data: welcome });
         lines[1].onclose({ code: 4009 });
         heard.pagehide({ persisted: true });
         heard.pageshow({ persisted: true });
+        await new Promise(setImmediate);
         states();
         console.log(JSON.stringify([told, lines.map(({ url }) => url)]));
     """
