@@ -152,6 +152,7 @@ export class FinishedPage {
     clearInterval(this.#playing);
     this.#playing = null;
     setText(this.play, "Play");
+    this.#draw(this.#made);
   }
 
   /** @param {number} made steps */

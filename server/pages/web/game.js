@@ -2,11 +2,12 @@
 
 import { ask, tell } from "./dialog.js";
 import { bar } from "./bars.js";
+import { cardTexts } from "./boards.js";
 import { button, clean, element, setText } from "./dom.js";
 import { allHomeKey, hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
 import { OWN_ENDS, STATE_WORDS, cardsOf, standing } from "./model.js";
-import { allFit, chipsOf, goesHome, isWhole } from "./moves.js";
+import { allFit, chipsOf, goesHome, isWhole, topCard } from "./moves.js";
 import { HOME } from "./hand.js";
 import { read, write } from "./identity.js";
 import { Table } from "./table.js";
@@ -22,6 +23,11 @@ export class Game {
   #plies = new Map();
   #note = "";
   #notedAt = "";
+  #hinted = "";
+  /** The last position heard of. @type {any} */
+  #seen = null;
+  /** What had the focus before a move was typed. @type {HTMLElement | null} */
+  #typedFrom = null;
   table = null;
 
   /** talk(): have something said. @param {import("./player.js").Player} player @param {() => void} talk */
@@ -31,6 +37,7 @@ export class Game {
     this.barList = element("div", { class: "bars" });
     this.place = element("div", {});
     this.hint = element("p", { class: "hint", role: "status" });
+    this.turned = element("p", { class: "unseen", role: "status" });
     this.home = byKey("Home", () => this.player.press(HOME), "Space");
     this.all = byKey("All home", () => this.player.sendAllHome(), "Shift+G");
     this.stop = byKey("Stop …", () => this.#stop(), "Shift+K");
@@ -42,7 +49,7 @@ export class Game {
     this.moveField = element("p", { class: "field inline", hidden: true }, element("label", { for: "move" }, "Move"), this.move);
     this.move.addEventListener("keydown", (event) => this.#typed(event));
     this.move.addEventListener("blur", () => { this.moveField.hidden = true; });
-    this.node = element("div", { class: "game" }, this.barList, this.place, this.hint, this.moveField, this.actions);
+    this.node = element("div", { class: "game" }, this.barList, this.place, this.turned, this.hint, this.moveField, this.actions);
     this.keys = new Keys(player, {
       stop: () => this.#stop(), resign: () => this.#resign(), leave: () => this.leave(), talk, type: () => this.#type(), help: () => tell("Keys of a race", KEY_ROWS),
       motion: () => this.#switchMotion(), note: (text) => this.note(text),
@@ -94,6 +101,7 @@ export class Game {
 
   /** Have a whole move typed. */
   #type() {
+    this.#typedFrom = /** @type {HTMLElement | null} */ (document.activeElement);
     this.move.value = "";
     this.moveField.hidden = false;
     this.move.focus();
@@ -102,6 +110,8 @@ export class Game {
   #typed(event) {
     if (!["Enter", "Escape"].includes(event.key) || event.isComposing) return;
     event.preventDefault();
+    // The keyboard goes on where it was.
+    if (this.#typedFrom?.isConnected) this.#typedFrom.focus();
     this.move.blur();
     this.#note = "";
     if (event.key === "Enter") this.player.type(this.move.value);
@@ -135,6 +145,7 @@ export class Game {
     this.rules = rules;
     if (race !== this.#shownRace || !this.table) {
       this.#shownRace = race;
+      this.#seen = null;
       this.table = new Table(rules, room.view, (place) => {
         this.#note = "";
         player.press(place);
@@ -150,6 +161,7 @@ export class Game {
     const view = player.shown;
     this.table.show({ view, chips: chipsOf(player.chips, room.view, player.held).filter((chip) => player.inFlight === null || view.moves.length > 0),
       held: player.held, ahead: player.ahead, isPlaying: room.isRacing });
+    this.#tellTurned(room.view);
     this.showBars(cardsOf(rules), view.home);
     const able = view.moves.some(goesHome);
     // Whose own game is over need not stay for the others'.
@@ -160,6 +172,16 @@ export class Game {
     this.all.hidden ||= !room.options.autoplay;
     this.all.classList.toggle("main-button", allFit(rules.family, view));
     this.showHint();
+  }
+
+  /** To those who do not see it, which card has come from the stock. */
+  #tellTurned(view) {
+    const before = this.#seen;
+    this.#seen = view;
+    if (!before || view.stock >= before.stock) return;
+    const place = view.waste.length > before.waste.length ? "w" : before.pending;
+    const card = place && topCard(view, place);
+    if (card) setText(this.turned, `${cardTexts(card).said}${place === "w" ? " on the waste" : ` at ${place}`}`);
   }
 
   showHint() {
@@ -178,7 +200,10 @@ export class Game {
     if (OWN_ENDS[room.own.state]) return OWN_ENDS[room.own.state];
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
     if (!player.held && room.options.autoplay && allFit(this.rules.family, view)) return `Every card goes home now: All home${TOUCH.matches ? "" : `, or ${allHomeKey(view)}`}.`;
-    return hint(player.shown.moves.length ? player.shown : view, this.rules, player.held, !TOUCH.matches);
+    // Of the position after a move on its way, nobody here knows the moves yet.
+    if (player.inFlight && !player.held) return this.#hinted;
+    this.#hinted = hint(player.shown.moves.length ? player.shown : view, this.rules, player.held, !TOUCH.matches);
+    return this.#hinted;
   }
 
   showBars(cards, ownHome) {
