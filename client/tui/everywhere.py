@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from client.state.store import Model
+from client.state.tournament import DONE_PHASES, is_out
 from client.text.tournaments import title_text
 from client.tui.actions import Quit
 from client.tui.keymap import Command
@@ -70,17 +71,29 @@ def open_help(step: Step) -> Step:
 
 
 def quit_or_ask(step: Step) -> Step:
-    """End the screens, in a race only after a question. A replay is closed, or given up; the screens end too if it was all they showed."""
+    """End the screens, in a race, or while a tournament of theirs goes on, only after a question. A replay is closed, or given up; if it was
+    all they showed, the screens end too."""
     if step.ui.replay is not None:
         return close_replay(step)
     if is_preparing(step.state, step.ui):
         return step.but(preparing="").note("The replay was cancelled.")
     if not still_racing(step) or is_lesson(step):
-        return step.then(Quit())
+        missed = _still_played(step.state)
+        if not missed:
+            return step.then(Quit())
+        return step.ask(f"Quit? {missed} goes on: if you miss a table, you forfeit it.", ("Quit", "Stay"), (QuitNow(), None))
     room = step.state.room
     lost = "stopped, with your cards home" if room is not None and len(room.seats) == 1 else "forfeited"
     then = "The race ends with it." if step.ui.own_server else f"Your seat is held for a while, then {lost}."
     return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))
+
+
+def _still_played(model: Model) -> str:
+    """The name of the tournament on show in which this player may have more tables; empty if there is none."""
+    shown = model.tournaments.shown
+    if shown is None or shown.told.phase in DONE_PHASES or not shown.told.rounds or is_out(shown.told, model.player):
+        return ""
+    return title_text(shown.told.options.name) if any(each.id == model.player for each in shown.told.entrants) else ""
 
 
 def is_preparing(state: Model, ui: Ui) -> bool:

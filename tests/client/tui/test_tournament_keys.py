@@ -214,6 +214,18 @@ async def test_whoever_is_called_goes_to_their_table_with_a_bell_and_comes_back_
         assert run.screen.shows("Round 2 of 9")
 
 
+async def test_whoever_has_tables_to_come_is_asked_before_they_quit() -> None:
+    async with before(tournaments.running()) as run:
+        await run.give("q")
+        assert run.screen.shows("Quit? Carpet Open goes on: if you miss a table, you forfeit it.")
+        await run.give("n", "q", "y")
+        assert run.outcome is not None
+    for over in (tournaments.running(phase="over"), replace(tournaments.running(), entrants=())):
+        async with before(over) as run:
+            await run.give("q")
+            assert run.outcome is not None
+
+
 def seats() -> tuple[SeatRecord, ...]:
     return scenes.record().seats
 
