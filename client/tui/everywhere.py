@@ -71,8 +71,10 @@ def open_help(step: Step) -> Step:
 
 
 def quit_or_ask(step: Step) -> Step:
-    """End the screens, in a race, or while a tournament of theirs goes on, only after a question. A replay is closed, or given up; if it was
-    all they showed, the screens end too."""
+    """End the screens: in a race, or while a tournament of theirs goes on, only after a question.
+
+    A replay is closed, or given up; if it was all they showed, the screens end too.
+    """
     if step.ui.replay is not None:
         return close_replay(step)
     if is_preparing(step.state, step.ui):

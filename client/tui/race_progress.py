@@ -58,10 +58,13 @@ def _stroke(scene: Scene, room: RoomModel, info: SeatInfo, total: int) -> Stroke
 
 
 def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
-    """Who leads, by how much and, if there is room, since when; empty if nobody can lead."""
+    """Who leads, by how much and, if there is room, since when; or what the last of two needs to win. Empty if nobody can lead."""
     known = [info for info in room.seats if info.name is not None and (info.home or info.ply)]
     if room.phase != "racing" or len(known) < 2 or len(known) < len(room.seats):
         return ""
+    needed = _needed_sentence(room, known)
+    if needed:
+        return next((words for words in needed if text_width(words) <= width), needed[-1])
     now = lead(room.points, _clock(scene, room), room.heard_from_ms)
     # In the very first second somebody leads at once.
     since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms >= 1000 else ""
@@ -71,6 +74,29 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
         who = "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
         words, since = f"{who} by {now.by}", since and f",{since}"
     return words + since if text_width(words + since) <= width else words
+
+
+def _needed_sentence(room: RoomModel, known: list[SeatInfo]) -> tuple[str, ...]:
+    """What the last of two needs to win, the longest way to say it first; empty while both race. Of equal counts the earlier is better."""
+    racing = [info for info in known if info.state == "racing"]
+    ended = [info for info in known if info.state in ("stalled", "stopped")]
+    if len(known) != 2 or len(racing) != 1 or len(ended) != 1:
+        return ()
+    one, other = racing[0], ended[0]
+    name = "you" if one.seat == room.seat else seat_name(one)
+    if (one.home, -_home_at_ms(room, one)) > (other.home, -_home_at_ms(room, other)):
+        words = f"{name} {'are' if name == 'you' else 'is'} ahead for good"
+    else:
+        needs = other.home - one.home + 1
+        words = f"{needs} more card{'s win' if needs > 1 else ' wins'}" if name == "you" else f"{name} needs {needs} more"
+    who = "You" if other.seat == room.seat else seat_name(other)
+    return f"{who} ended at {other.home}: {words}", f"{words[:1].upper()}{words[1:]}" if name == "you" else words
+
+
+def _home_at_ms(room: RoomModel, info: SeatInfo) -> int:
+    """When its last card came home, as far as this is known."""
+    points = room.points[info.seat] if info.seat < len(room.points) else ()
+    return next((at_ms for at_ms, home in points if home == info.home), 0)
 
 
 def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:

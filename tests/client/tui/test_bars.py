@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from client.tui.bars import Stroke, seat_lines
 from client.tui.plot import colour_of
-from client.tui.race_progress import recorded
+from client.tui.race_progress import lead_sentence, recorded
+from client.tui.scene import Scene
 from client.tui.theme import theme_for
+from client.tui.ui_state import Ui
 from tests.client import scenes
 
 THEME = theme_for("classic", ascii_only=False, colours=256, own=None)
@@ -81,3 +84,30 @@ def test_a_players_own_curve_is_drawn_first_after_the_race_too() -> None:
     (_, anna), (_, benedikt) = recorded(scenes.record(), None, THEME)
     assert (own, other) == (0, 1)
     assert (first, second) == (benedikt, anna) != (anna, benedikt)
+
+
+@pytest.mark.parametrize(
+    ("home", "at_ms", "width", "said"),
+    [
+        (21, 41_000, 40, "Benedikt ended at 21: 4 more cards win"),
+        (21, 41_000, 20, "4 more cards win"),
+        # Anna has as many, since later or earlier than Benedikt.
+        (18, 39_999, 40, "Benedikt ended at 18: 1 more card wins"),
+        (18, 40_001, 50, "Benedikt ended at 18: you are ahead for good"),
+        (17, 41_000, 50, "Benedikt ended at 17: you are ahead for good"),
+        (17, 41_000, 40, "You are ahead for good"),
+    ],
+)
+def test_once_one_of_two_has_ended_it_says_what_the_other_needs_to_win(home: int, at_ms: int, width: int, said: str) -> None:
+    model = scenes.racing(home=home, state="stopped")
+    room = model.room
+    assert room is not None
+    room = replace(room, points=(((0, 4), (40_000, 18)), ((0, 4), (at_ms, home))))
+    assert lead_sentence(Scene(model, Ui(), THEME, 50_000), room, width) == said
+
+
+@pytest.mark.parametrize(("home", "said"), [(21, "Anna needs 4 more"), (17, "Anna is ahead for good")])
+def test_whoever_watches_is_told_what_the_other_of_two_needs(home: int, said: str) -> None:
+    model = scenes.racing(home=home, state="stopped")
+    assert model.room is not None
+    assert lead_sentence(Scene(model, Ui(), THEME, 50_000), replace(model.room, seat=None), 30) == said
