@@ -19,6 +19,7 @@ from client.state.room import RoomModel, race_clock_ms
 from client.text.width import fit
 from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
+from client.tui.bars import seat_name
 from client.tui.cards import CardSize
 from client.tui.chips import CHIPS, Chip, chips_of
 from client.tui.cursor import NAMED, moved, type_slot
@@ -185,6 +186,9 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
     ended = SEAT_ENDS.get(own.state)
     text = hint(view, board, racing=racing, held=scene.ui.held, columns=max(width - 5, LONGEST)) if ended is None else ended.own
+    others = [seat_name(info) for info in room.seats if info is not own and info.state == "racing"]
+    if others and own.state in ("stalled", "stopped"):
+        text += f" {others[0]} is still racing." if len(others) == 1 else f" {len(others)} others are still racing."
     return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
 
 
@@ -269,6 +273,11 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
     room = step.state.room
     view = room.view if room is not None else None
     match action:
+        case Press() | Do(Command.CHIP | Command.SLOT | Command.MOVE) if room is not None and not still_racing(step):
+            # The hint says how their part ended.
+            return step
+        case Do(command) if command in _PLAYING - {Command.KEEP, Command.RESIGN} and room is not None and not still_racing(step):
+            return step
         case Press(pressed):
             return place(step, pressed)
         case Do(Command.CHIP, key):
@@ -338,6 +347,8 @@ def _type_key(step: Step, key: str) -> Step | None:
     if still_racing(step) and step.now_ms < step.ui.quiet_until_ms:
         return step
     room = step.state.room
+    if room is not None and not still_racing(step):
+        return None
     view = room.view if room is not None else None
     if key == "g" and not step.ui.typed and view is not None and all_home_key(view) == key:
         step = step.but(note="", taken_back=())

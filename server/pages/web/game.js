@@ -12,6 +12,13 @@ import { HOME } from "./hand.js";
 import { read, write } from "./identity.js";
 import { Table } from "./table.js";
 
+/** Who is waited for, after a sentence about one's own end. */
+function stillRacing(room) {
+  if (!["stalled", "stopped"].includes(room.own.state)) return "";
+  const others = room.seats.filter((seat) => seat.seat !== room.seat && seat.state === "racing");
+  return others.length ? ` ${others.length === 1 ? `${clean(others[0].name)} is` : `${others.length} others are`} still racing.` : "";
+}
+
 const PULSE_MS = 600;
 const STILL = "carpet.still";
 /** Where a finger presses, there are no keys to tell of, as in the style sheet. */
@@ -197,7 +204,7 @@ export class Game {
   #hintText(player, room, view) {
     if (!player.isOnline) return "Not connected: no moves for now. The clock may run on, and your seat is kept a while.";
     if (room.phase === "over") return "";
-    if (OWN_ENDS[room.own.state]) return OWN_ENDS[room.own.state];
+    if (OWN_ENDS[room.own.state]) return OWN_ENDS[room.own.state] + stillRacing(room);
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
     if (!player.held && room.options.autoplay && allFit(this.rules.family, view)) return `Every card goes home now: All home${TOUCH.matches ? "" : `, or ${allHomeKey(view)}`}.`;
     // Of the position after a move on its way, nobody here knows the moves yet.

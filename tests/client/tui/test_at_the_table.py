@@ -32,6 +32,7 @@ from protocol.room_events import (
     Dealt,
     PlayerReady,
     PlayerView,
+    Progress,
     Result,
     Seated,
     Started,
@@ -388,3 +389,12 @@ async def test_the_line_for_a_friend_is_copied_whole_and_only_where_somebody_can
         assert not run.screen.shows("carpet join")
         await run.give("c")
         assert len(copied) == 1
+
+
+async def test_whose_part_is_over_is_told_who_still_races_and_their_keys_play_nothing() -> None:
+    async with racing() as run:
+        await run.say(Progress(version=8, seat=0, ply=0, home=18, foundations={}, state="stopped", elapsed_ms=9_000))
+        for key in ("v", "d", "s", "G", "b", "3", ":", "tab"):
+            await run.give(key)
+            assert run.screen.shows("You stopped. Your cards home count. Benedikt is still racing.")
+        assert not run.link.taken()
