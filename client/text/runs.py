@@ -99,7 +99,7 @@ def moment_text(at_ms: int) -> str:
 
 
 def best_sentence(change: BestChange) -> str:
-    """How a race compares with one's own best: `New best: 3:12.4! Before it 3:20.1. 12 tries, 3 all home.`"""
+    """How a race compares with one's own best: `New best: 3:12.4! Your best before: 3:20.1. 12 tries, 3 all home.`"""
     before, after = change
     tries = f"{counted(after.tries, 'try', 'tries')}{f', {after.wins} all home' if after.wins else ''}."
     if after.best_ms is not None:
@@ -107,10 +107,10 @@ def best_sentence(change: BestChange) -> str:
             when = "at your first try" if after.tries == 1 else f"for the first time, after {after.tries} tries"
             return f"All home {when}, in {clock_text(after.best_ms)}!"
         if after.best_ms < before.best_ms:
-            return f"New best: {clock_text(after.best_ms)}! Before it {clock_text(before.best_ms)}. {tries}"
+            return f"New best: {clock_text(after.best_ms)}! Your best before: {clock_text(before.best_ms)}. {tries}"
         return f"Your best is {clock_text(after.best_ms)}. {tries}"
     if not before.tries:
         return f"Your first try: {counted(after.most_home, 'card')} home."
     if after.most_home > before.most_home:
-        return f"New best: {counted(after.most_home, 'card')} home! Before it {before.most_home}. {tries}"
+        return f"New best: {counted(after.most_home, 'card')} home! Your best before: {before.most_home}. {tries}"
     return f"Your best is {counted(after.most_home, 'card')} home. {tries}"

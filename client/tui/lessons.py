@@ -64,13 +64,13 @@ LESSONS: Final = (
     Lesson(
         "waste",
         "Press w: the top card of the waste goes home.",
-        "It fits now. Space would have found it, too.",
+        "It fits now. Space would send it, too.",
         lambda view: "w" in view.moves,
     ),
     Lesson(
         "fill",
         "Press w or s: fill the gap at {gap}.",
-        "w puts the waste's top card there, s the next one of the stock.",
+        "w takes the waste's top card and frees the one below; s takes the stock's next.",
         lambda view: view.pending is not None,
     ),
 )

@@ -50,7 +50,7 @@ from protocol.tournaments import TableResult, TournamentTable
 from protocol.watch_messages import WatchRace
 
 KEYS: Keys = (
-    Binding(Command.ENTER, ("i",), "play", "Enter the tournament, or come back to it."),
+    Binding(Command.ENTER, ("i",), "join", "Enter the tournament, or come back to it."),
     Binding(Command.CHECK_IN, ("c",), "check in", "Check in: you are here and ready to play."),
     Binding(Command.PLAY, ("enter", "w"), "go, watch", "Go to your table if it waits, else watch the selected one."),
     Binding(Command.TURN, ("tab",), "page", "The next page: tables, standings, log."),

@@ -33,20 +33,20 @@ class HouseBot:
 _ROWS: Final = (
     HouseBot(
         name="random",
-        explanation="Plays any legal move, without a thought. Good for finding out where the keys are.",
+        explanation="Easy: plays any legal move. Good for finding out where the keys are.",
         thinks=False,
         make=lambda rules_id, seed: RandomMoves(seed),
     ),
     HouseBot(
         name="greedy",
-        explanation="Sends every card home that can go, fills every gap at once, and turns when there is nothing else to do.",
+        explanation="Harder: sends all cards home that can go, fills every gap at once, and turns when there is nothing else to do.",
         thinks=False,
         make=lambda rules_id, seed: Greedy(seed),
     ),
     HouseBot(
         name="deep",
         explanation=(
-            "Holds cards back and weighs every gap against the cards still to come, of which it sees no more than you do. "
+            "Hardest: holds cards back, and weighs every gap against the cards still to come, of which it sees no more than you do. "
             "Thinks ahead in the carpet family, and plays greedily elsewhere."
         ),
         thinks=True,

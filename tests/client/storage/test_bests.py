@@ -53,14 +53,14 @@ def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
     ("before", "after", "said"),
     [
         (Best(), race(), "Your first try: 40 cards home."),
-        (Best(tries=1, most_home=33), race(), "New best: 40 cards home! Before it 33. 2 tries."),
+        (Best(tries=1, most_home=33), race(), "New best: 40 cards home! Your best before: 33. 2 tries."),
         (Best(tries=2, most_home=41), race(), "Your best is 41 cards home. 3 tries."),
         (Best(), race("won", 52), "All home at your first try, in 3:12.4!"),
         (Best(tries=3, most_home=48), race("won", 52), "All home for the first time, after 4 tries, in 3:12.4!"),
         (
             Best(tries=11, wins=2, best_ms=200_100, most_home=52),
             race("won", 52),
-            "New best: 3:12.4! Before it 3:20.1. 12 tries, 3 all home.",
+            "New best: 3:12.4! Your best before: 3:20.1. 12 tries, 3 all home.",
         ),
         (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race("won", 52, 192_400), "Your best is 3:12.4. 12 tries, 3 all home."),
         (Best(tries=11, wins=2, best_ms=192_400, most_home=52), race(), "Your best is 3:12.4. 12 tries, 2 all home."),

@@ -457,7 +457,7 @@ SCREENS = {
     "result-beaten": Shown(beaten, UI, 144_000),
     "ending": Shown(all_home, replace(UI, falls=True), 140_000),
     "result-alone": Shown(alone, replace(UI, standing="Your best is 3:12.4. 12 tries, 3 all home."), 160_000),
-    "result-alone-best": Shown(alone, replace(UI, standing="New best: 3:12.4! Before it 3:20.1. 12 tries, 3 all home."), 160_000),
+    "result-alone-best": Shown(alone, replace(UI, standing="New best: 3:12.4! Your best before: 3:20.1. 12 tries, 3 all home."), 160_000),
     "help-watch": Shown(scenes.at_home, replace(WATCHED["watch-carpet"].ui, help_from=0), 0),
     "help-replay": Shown(scenes.over, replace(REPLAYS["replay-carpet"].ui, help_from=0), 0),
 }
