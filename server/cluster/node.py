@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
@@ -55,6 +56,9 @@ CUT_OFF_LOOKS: Final = round(LEASE_MS / 1000 / BEAT_S)
 many the others have its races. Looks are counted, not seconds, so that a server that stood still itself does not take the engines for gone.
 """
 
+UNHEARD_S: Final = 10.0
+"""Seconds for which a node that holds its lease may not be heard before that is logged."""
+
 LETTING_GO_S: Final = 1.0
 """Seconds for telling players that they have to go, when the lease is lost."""
 
@@ -78,6 +82,7 @@ class ClusterNode:
         self._hurried = trio.Event()
         self._taken_up = trio.Event()
         self._asks_in_vain = False
+        self._unheard: dict[int, float] = {}  # since when, by node; infinity once that is logged
 
     @property
     def id(self) -> int:
@@ -188,7 +193,7 @@ class ClusterNode:
         self._renewals += 1
 
     async def watch_engines(self, directory_answers: Callable[[], bool], cut_off: Callable[[bool], None]) -> None:
-        """Say, until cancelled, when this node is cut off from the database, and when it no longer is.
+        """Say, until cancelled, when this node is cut off from the database, and when it no longer is. Log nodes that it does not hear.
 
         If the directory shows no other node that reaches the database, this one waits together with them. A node that is full still reaches
         it, and takes races over. A node that knows of no other is never cut off: its clients have nowhere to go.
@@ -201,7 +206,19 @@ class ClusterNode:
             if now is not was:
                 was = now
                 cut_off(now)
+            self._note_unheard(answers=directory_answers())
             await trio.sleep(BEAT_S)
+
+    def _note_unheard(self, *, answers: bool) -> None:
+        """Two nodes that tell each other nothing by a Valkey that answers use two: each would seat players whom the other has seated."""
+        now = trio.current_time()
+        unheard = {node for node in self.answering if node != self.id and node not in self.loads.others} if answers else set[int]()
+        self._unheard = {node: self._unheard.get(node, now) for node in unheard}
+        for node, since in self._unheard.items():
+            if now >= since + UNHEARD_S:
+                self._unheard[node] = math.inf
+                why = "give all servers the same --cluster, the number of the database included"
+                logger.warning("nothing is heard of node %d, at %s, although it lives: %s", node, self.url_of(node), why)
 
     async def _take_over(self, dead: Node, take_up: Callable[[TakenOver], Awaitable[None]]) -> None:
         rooms = 0

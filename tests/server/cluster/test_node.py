@@ -205,6 +205,33 @@ async def test_who_alone_has_lost_the_database_is_cut_off_though_the_directory_a
     assert told == [True, False], "by now it is gone for the other too"
 
 
+async def test_a_node_that_lives_and_is_not_heard_is_logged_once(
+    autojump_clock: MockClock, nursery: trio.Nursery, caplog: pytest.LogCaptureFixture
+) -> None:
+    def logged() -> list[str]:
+        return [record.message for record in caplog.records if "nothing is heard of" in record.message]
+
+    store = FakeStore()
+    store.in_doubt, store.nodes = None, (Node(2, "ws://two", 1, 99_000, 5_000),)
+    loads = loads_told(takes=True)
+    node = node_of(store, loads)
+    answers = True
+    nursery.start_soon(node.run, nothing, let_go)
+    nursery.start_soon(node.watch_engines, lambda: answers, list[bool]().append)
+    await trio.sleep(30)
+    assert not logged()
+    loads.hear([])
+    await trio.sleep(5)
+    # Then the Valkey itself is away.
+    answers = False
+    await trio.sleep(30)
+    answers = True
+    await trio.sleep(9)
+    assert not logged()
+    await trio.sleep(30)
+    assert [line.partition(":")[0] for line in logged()] == ["nothing is heard of node 2, at ws"]
+
+
 async def test_whoever_reaches_neither_database_nor_directory_is_cut_off_until_either_answers(
     autojump_clock: MockClock, nursery: trio.Nursery
 ) -> None:
