@@ -300,7 +300,20 @@ def _error(model: Model, error: Error, now_ms: int) -> Model:
         return replace(model, notice=notice, link=replace(model.link, reason=notice.text, held_at_ms=model.link.held_at_ms or now_ms))
     if error.code == ErrorCode.HOST_SAYS:
         return replace(model, notice=replace(notice, kind="info"))
+    if _came_too_late(model, error):
+        return replace(model, in_flight=None)
     return replace(model, notice=notice, in_flight=None)
+
+
+def _came_too_late(model: Model, error: Error) -> bool:
+    """Whether a move was on its way as the race ended. The result says how it did: just after the refusal, if not before. In a series the
+    next race may be open by then.
+    """
+    room = model.room
+    if room is None or room.seat is None:
+        return False
+    is_next_open = room.phase == "waiting" and room.series is not None and room.series.raced > 0
+    return error.code == ErrorCode.RACE_OVER or (error.code == ErrorCode.WRONG_RACE and is_next_open)
 
 
 def is_held_up(error: Error) -> bool:

@@ -18,6 +18,7 @@ from protocol.client_messages import (
     Ready,
     Rematch,
 )
+from protocol.errors import ErrorCode
 from protocol.record import Record, sealed
 from protocol.room_events import (
     Hidden,
@@ -96,6 +97,28 @@ async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_
         await run.later(1)
         await run.give(key)
         assert run.link.taken() or run.screen.shows("Write into a file")
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["before the result", "after it"])
+async def test_a_move_that_was_on_its_way_as_the_race_ended_leaves_no_complaint_under_the_result(*, is_late: bool) -> None:
+    async with racing() as run:
+        await run.give("s")
+        assert run.link.taken()
+        refused = scenes.refusal(ErrorCode.RACE_OVER, message="That race is over. (it was decided before this move)")
+        told = ends("stopped", "won")
+        await run.say(*((*told, refused) if is_late else (refused, *told)))
+        assert not run.screen.shows("That race is over")
+        assert not run.screen.shows("Not played")
+
+
+async def test_nor_does_it_if_the_next_race_of_the_series_is_open_by_then() -> None:
+    score = scenes.standing((1, 0), 1)
+    async with racing() as run:
+        await run.give("s")
+        await run.say(Result(version=8, record=scenes.record()), Scored(version=9, series=score, record=None), scenes.next_race(10, score))
+        await run.say(scenes.refusal(ErrorCode.WRONG_RACE, message="That is another race."))
+        assert run.screen.shows("You won by")
+        assert not run.screen.shows("That is another race.")
 
 
 async def test_a_result_that_comes_as_a_beaten_player_is_back_does_not_either(mock_clock: trio.testing.MockClock) -> None:
