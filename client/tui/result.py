@@ -17,7 +17,7 @@ from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
 from client.tui.picture import EMPTY, UPPER, Line, Picture, Size, block, foot, framed, hit, screen, shifted, stacked, wrap_text
 from client.tui.plot import plot, scale
-from client.tui.race_progress import recorded
+from client.tui.race_progress import race_curves, recorded
 from client.tui.replay_state import opened_at
 from client.tui.room import ready, ready_when_it_opens, refused_alone, room_update
 from client.tui.scene import Scene, clean_long, head, remarks, rules_name
@@ -45,6 +45,8 @@ KEYS: Keys = (
 )
 LEAST_PLOT, LEAST_READ = 7, 13
 """Rows that the curves, or sentences, want before one's own count is shown in large letters."""
+LEAST_COURSE = 5
+"""With fewer rows below what is told of a closed record there are no curves."""
 MOST_PLOT = 22
 """Rows of the curves, at most."""
 ROOMY = 20
@@ -89,7 +91,8 @@ def _view(scene: Scene, size: Size) -> Picture:
     parts = [*([gap, large] if large.height else []), *([gap, count] if count.height else []), gap, block(table), gap]
     free -= large.height + sum(part is gap for part in parts) * gap.height
     if record is None:
-        parts += [closed, block(_board(scene, room, within, free - closed.height))]
+        standing = block(_board(scene, room, within, free - closed.height))
+        parts += [closed, standing, _course(scene, room, within, free - closed.height - standing.height)]
     elif scene.ui.review is not None:
         parts.append(_panel(review_lines(scene.ui.review, within, max(free, 3)), within, free))
     elif scene.ui.details:
@@ -107,6 +110,15 @@ def _view(scene: Scene, size: Size) -> Picture:
     if record is not None or scene.model.is_at_table:
         below.append(hit(block([_rematch_line(scene, room, inner)]), Do(Command.REMATCH), inner))
     return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
+
+
+def _course(scene: Scene, room: RoomModel, width: int, free: int) -> Picture:
+    """The curves as they were heard of during the race, while the record is closed; nothing if there is little room, or none was."""
+    rows = min(free - 1, MOST_PLOT)
+    # The board of a run is on its way, and may want the rows.
+    if rows < LEAST_COURSE or not any(room.points) or (room.is_run and _runs(scene.model, room) is None):
+        return EMPTY
+    return stacked(block([[]]), _panel(race_curves(scene, room, width, rows), width, rows))
 
 
 def _panel(lines: list[Line], width: int, free: int) -> Picture:

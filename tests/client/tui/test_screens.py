@@ -65,6 +65,7 @@ from tests.client.tui.screens import (
     UI,
     Shown,
     at_table,
+    closed,
     picture_of,
     rows_of,
     screen_of,
@@ -178,6 +179,14 @@ def test_a_race_that_was_to_count_and_does_not_says_so_and_why(plies: tuple[int,
         shown = Shown(partial(replace, model, room=replace(room, options=options)), now_ms=160_000)
         text = "\n".join(render_text(widget_of(shown, (80, 24)), (80, 24)))
         assert f"Not rated: {expected}" in text if expected else "Not rated" not in text
+
+
+def test_while_the_record_is_closed_whoever_heard_of_no_counts_sees_no_curves() -> None:
+    for is_known in (True, False):
+        model = closed()
+        assert model.room is not None
+        model = model if is_known else replace(model, room=replace(model.room, points=()))
+        assert any(" 0:00 " in row for row in rows_of(Shown(partial(replace, model), now_ms=160_000))) is is_known
 
 
 def test_every_row_of_the_help_page_is_whole_in_the_smallest_terminal() -> None:
