@@ -260,7 +260,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     lines: list[Line] = [[("bad", f" Not played{after}: {back}.")]] if back and noted else []
     if ui.note and noted:
         return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
-    if notice is not None and is_fresh(notice, scene.now_ms) and notice.text != link.reason:
+    if notice is not None and notice != ui.passed and is_fresh(notice, scene.now_ms) and notice.text != link.reason:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
     if link.reason and not any(link.reason in text for line in lines for _, text in line):

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 
 from client.replay.timeline import TimeLine
+from client.state.store import Notice
 from client.state.watching import WatchModel
 from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Share, Verified
 from client.tui.chips import Chip
@@ -109,8 +110,9 @@ class Ui(Struct, frozen=True):
     lessons learned so far, None if none are given.
 
     On any screen. note: a remark about the last key. noted_at_ms: when the note, or what was taken back, was shown; None if it stays until
-    the next key. item: the marked line of a menu or question. form, tournament_form: the race and the tournament about to be made. rules:
-    the id of the rule set chosen last. prompt: what is being typed. help_from: the first visible line of the help page, None if closed.
+    the next key. passed: a refusal told on a screen that the player has left since. item: the marked line of a menu or question. form,
+    tournament_form: the race and the tournament about to be made. rules: the id of the rule set chosen last. prompt: what is being typed.
+    help_from: the first visible line of the help page, None if closed.
     details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
     tournament_view: where the player looks at tournaments, None if they do not. daily: they look at the deal of the day.
@@ -137,6 +139,7 @@ class Ui(Struct, frozen=True):
     learned: frozenset[str] | None = None
     note: str = ""
     noted_at_ms: int | None = None
+    passed: Notice | None = None
     item: int = 0
     form: RaceOptions | None = None
     tournament_form: TournamentOptions | None = None

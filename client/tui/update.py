@@ -55,6 +55,9 @@ def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple
     if any(told) and (by_hand or told != (ui.note, ui.taken_back)):
         # The note stays for some seconds from now.
         step = step.but(noted_at_ms=now_ms)
+    if by_hand and state.notice is not None and state.notice.kind != "info" and shown(state, step.ui) is not shown(state, ui):
+        # What was refused on one screen means nothing on another.
+        step = step.but(passed=state.notice)
     return step.ui, step.effects
 
 

@@ -204,6 +204,28 @@ async def test_what_was_said_at_home_is_not_said_again_in_the_room() -> None:
         assert not run.screen.shows("No race has that code")
 
 
+async def test_what_was_refused_at_home_is_not_said_again_on_the_screens_that_keys_lead_to_and_another_refusal_is() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), scenes.refusal(ErrorCode.ONCE_ONLY))
+        assert run.screen.shows("That deal can be raced only once.")
+        await run.give("down")
+        assert run.screen.shows("That deal can be raced only once."), "it is the same screen"
+        await run.give("o")
+        assert not run.screen.shows("That deal can be raced only once.")
+        await run.give("esc")
+        assert not run.screen.shows("That deal can be raced only once.")
+        await run.later(0.1)
+        await run.say(scenes.refusal(ErrorCode.ONCE_ONLY))
+        assert run.screen.shows("That deal can be raced only once.")
+
+
+async def test_what_the_host_says_is_shown_on_every_screen() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby(), scenes.refusal(ErrorCode.HOST_SAYS, message="We restart at eight."))
+        await run.give("o")
+        assert run.screen.shows("We restart at eight.")
+
+
 async def test_the_form_changes_every_value() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
