@@ -22,6 +22,8 @@ STROKE_MS = 400
 """How long a bar stands out after it has grown."""
 BEAT_MS = 450
 """Between two heartbeats of somebody who is down to their last cards."""
+NEAR_MS = 500
+"""Of two moments as close as this, the server alone knows which was earlier: here they are known as they were heard."""
 CURVE_ROWS = (7, 12)
 """Rows of the curves, at least and at most."""
 MOVES_ROWS = 5
@@ -77,14 +79,20 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
 
 
 def _needed_sentence(room: RoomModel, known: list[SeatInfo]) -> tuple[str, ...]:
-    """What the last of two needs to win, the longest way to say it first; empty while both race. Of equal counts the earlier is better."""
+    """What the last of two needs to win, the longest way to say it first; empty while both race, in a swap, whose two races count together,
+    and as long as two equal counts came too close to each other, or unheard. Of equal counts the earlier is better.
+    """
     racing = [info for info in known if info.state == "racing"]
     ended = [info for info in known if info.state in ("stalled", "stopped")]
-    if len(known) != 2 or len(racing) != 1 or len(ended) != 1:
+    if len(known) != 2 or len(racing) != 1 or len(ended) != 1 or room.options.swaps:
         return ()
     one, other = racing[0], ended[0]
     name = "you" if one.seat == room.seat else seat_name(one)
-    if (one.home, -_home_at_ms(room, one)) > (other.home, -_home_at_ms(room, other)):
+    one_ms, other_ms = _home_at_ms(room, one), _home_at_ms(room, other)
+    last_ms = max(one_ms, other_ms)
+    if one.home == other.home and last_ms > 0 and (abs(one_ms - other_ms) < NEAR_MS or last_ms <= room.heard_from_ms):
+        return ()
+    if (one.home, -one_ms) > (other.home, -other_ms):
         words = f"{name} {'are' if name == 'you' else 'is'} ahead for good"
     else:
         needs = other.home - one.home + 1

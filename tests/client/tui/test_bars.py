@@ -11,6 +11,7 @@ from client.tui.race_progress import lead_sentence, recorded
 from client.tui.scene import Scene
 from client.tui.theme import theme_for
 from client.tui.ui_state import Ui
+from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes
 
 THEME = theme_for("classic", ascii_only=False, colours=256, own=None)
@@ -92,8 +93,10 @@ def test_a_players_own_curve_is_drawn_first_after_the_race_too() -> None:
         (21, 41_000, 40, "Benedikt ended at 21: 4 more cards win"),
         (21, 41_000, 20, "4 more cards win"),
         # Anna has as many, since later or earlier than Benedikt.
-        (18, 39_999, 40, "Benedikt ended at 18: 1 more card wins"),
-        (18, 40_001, 50, "Benedikt ended at 18: you are ahead for good"),
+        (18, 39_500, 40, "Benedikt ended at 18: 1 more card wins"),
+        (18, 40_500, 50, "Benedikt ended at 18: you are ahead for good"),
+        (18, 39_501, 40, "Level since 0:40"),
+        (18, 40_499, 40, "Level since 0:40"),
         (17, 41_000, 50, "Benedikt ended at 17: you are ahead for good"),
         (17, 41_000, 40, "You are ahead for good"),
     ],
@@ -104,6 +107,16 @@ def test_once_one_of_two_has_ended_it_says_what_the_other_needs_to_win(home: int
     assert room is not None
     room = replace(room, points=(((0, 4), (40_000, 18)), ((0, 4), (at_ms, home))))
     assert lead_sentence(Scene(model, Ui(), THEME, 50_000), room, width) == said
+
+
+def test_of_equal_counts_found_on_coming_back_it_is_not_said_who_was_earlier_nor_in_a_swap_what_wins() -> None:
+    model = scenes.racing(home=18, state="stopped")
+    assert model.room is not None
+    back = replace(model.room, points=(((30_000, 18),), ((10_000, 4), (20_000, 18))), heard_from_ms=30_000)
+    assert lead_sentence(Scene(model, Ui(), THEME, 50_000), back, 40) == "Level"
+    both = replace(model.room, options=RaceOptions(series=SeriesOptions(format="swap", races=2)))
+    assert both.options.swaps
+    assert "win" not in lead_sentence(Scene(model, Ui(), THEME, 50_000), both, 60)
 
 
 @pytest.mark.parametrize(("home", "said"), [(21, "Anna needs 4 more"), (17, "Anna is ahead for good")])
