@@ -95,6 +95,10 @@ def _still_played(model: Model) -> str:
     shown = model.tournaments.shown
     if shown is None or shown.told.phase in DONE_PHASES or not shown.told.rounds or is_out(shown.told, model.player):
         return ""
+    mine = shown.table_of(model.player)
+    if 0 < shown.told.options.rounds <= len(shown.told.rounds) and mine is not None and mine.result is not None:
+        # They have had their last table.
+        return ""
     return title_text(shown.told.options.name) if any(each.id == model.player for each in shown.told.entrants) else ""
 
 

@@ -220,7 +220,9 @@ async def test_whoever_has_tables_to_come_is_asked_before_they_quit() -> None:
         assert run.screen.shows("Quit? Carpet Open goes on: if you miss a table, you forfeit it.")
         await run.give("n", "q", "y")
         assert run.outcome is not None
-    for over in (tournaments.running(phase="over"), replace(tournaments.running(), entrants=())):
+    played = tuple(replace(each, result=TableResult(verdict="first", first_home=31, second_home=18)) for each in tournaments.TABLES)
+    last = replace(tournaments.running(tables=played), options=replace(tournaments.OPTIONS, rounds=2))
+    for over in (tournaments.running(phase="over"), last, replace(tournaments.running(), entrants=())):
         async with before(over) as run:
             await run.give("q")
             assert run.outcome is not None
