@@ -45,7 +45,9 @@ def ready(step: Step) -> Step:
 
 def leave(step: Step) -> Step:
     """Leave the room; ask first if something would be lost."""
-    lost = _lost_by_leaving(step)
+    lost, room = _lost_by_leaving(step), step.state.room
+    if not lost and room is not None and room.phase == "racing" and any(info.state == "racing" for info in room.seats):
+        return step.ask("Leave? You will not hear who wins.", ("Leave", "Wait for the end"), (LeaveRace(), None))
     if not lost:
         return step.send(LeaveRace())
     return step.ask(f"Leave? You {lost}.", ("Leave", "Go on racing" if still_racing(step) else "Go on with it"), (LeaveRace(), None))

@@ -397,4 +397,9 @@ async def test_whose_part_is_over_is_told_who_still_races_and_their_keys_play_no
         for key in ("v", "d", "s", "G", "b", "3", ":", "tab"):
             await run.give(key)
             assert run.screen.shows("You stopped. Your cards home count. Benedikt is still racing.")
+        await run.give("L")
+        assert run.screen.shows("Leave? You will not hear who wins.")
+        await run.give("n")
         assert not run.link.taken()
+        await run.give("L", "y")
+        assert run.link.taken() == [LeaveRace()]
