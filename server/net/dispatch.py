@@ -311,8 +311,10 @@ class Dispatch:
         return room.spec is None and not room.options.public and self._rooms.of(player.id) is not room
 
     def _check_guesses(self, visit: Visit) -> None:
+        if self._codes is None or visit.place is None:
+            return
         # A right one counts too: otherwise one could be told from a wrong one when no more are heard.
-        if self._codes is not None and not self._codes.allow(visit.connection.remote_host, trio.current_time()):
+        if not self._codes.allow(visit.connection.remote_host, trio.current_time()):
             raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
 
     def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:

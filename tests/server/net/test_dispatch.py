@@ -86,11 +86,14 @@ async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_gu
         )
         for number in range(CODES_AT_ONCE):
             assert (await eve.error_for(guesses[number % 3])).code != ErrorCode.SERVER_BUSY
-        # Then a right one is not told from a wrong one, and whoever has a seat comes back to it.
+        # Then a right one is not told from a wrong one; whoever has a seat comes back to it, and this machine has no limit.
         for request in (*guesses, JoinRace(code=private)):
             error = await eve.error_for(request)
             assert (error.code, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, CODE_AGAIN_MS)
         await ann.ask(JoinRace(code=private), Room)
+        monkeypatch.setattr(Caller, "remote_host", "127.0.0.1")
+        assert (await eve.error_for(JoinRace(code="ABCDEF"))).code == ErrorCode.NO_SUCH_ROOM
+        monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
         await trio.sleep(1 / CODES_A_SECOND)
         await eve.ask(JoinRace(code=private), Room)
 
