@@ -304,9 +304,9 @@ class Dispatch:
                 self._tournaments.ask(visit.connection, self._asker(visit, player), message)
 
     def _is_secret(self, player: PlayerName, code: str) -> bool:
-        """Whether a code may be a guess: this server does not list it, and the player has no seat there."""
+        """Whether a code may be a guess: it is neither listed here nor a table's, and the player has no seat there."""
         if not self._rooms.has(code):
-            return True
+            return read_code(code) not in self._tournaments.elsewhere.codes
         room = self._rooms.find(code)
         return room.spec is None and not room.options.public and self._rooms.of(player.id) is not room
 

@@ -41,10 +41,13 @@ _DECODER: Final = msgspec.msgpack.Decoder(News)
 
 
 class Elsewhere:
-    """directors: those of all known tournaments. here: the entrants who are connected to another server."""
+    """directors: those of all known tournaments. here: the entrants who are connected to another server. codes: of the rooms of all tables,
+    as last told.
+    """
 
     def __init__(self, directors: Mapping[str, Director], ports: TournamentPorts, *, presence_changed: Callable[[], None]) -> None:
         self.here: frozenset[str] = frozenset()
+        self.codes: frozenset[str] = frozenset()
         self._id = secrets.token_hex(4)
         self._presence_changed = presence_changed
         self._directors = directors
@@ -83,6 +86,8 @@ class Elsewhere:
             orders = next((news.orders.get(identity) for news in told if news.node == director.led_by), None)
             director.hear([room for news in told for room in news.rooms.get(identity, ())], orders)
         self._called = called
+        led = (table.room.code for director in self._directors.values() if director.leads for table in director.tables)
+        self.codes = frozenset(led).union(table.live.code for _, found in tables.values() for table in found)
         self._by_node = {news.node: news.here for news in told}
         here = frozenset[str]().union(*(news.here for news in told))
         if here != self.here:

@@ -91,6 +91,9 @@ async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_gu
             error = await eve.error_for(request)
             assert (error.code, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, CODE_AGAIN_MS)
         await ann.ask(JoinRace(code=private), Room)
+        # A whole hall may be called to tables at another server.
+        house.tournaments.elsewhere.codes = frozenset({"TABLES"})
+        assert (await eve.error_for(JoinRace(code="tables"))).code == ErrorCode.NO_SUCH_ROOM
         monkeypatch.setattr(Caller, "remote_host", "127.0.0.1")
         assert (await eve.error_for(JoinRace(code="ABCDEF"))).code == ErrorCode.NO_SUCH_ROOM
         monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")

@@ -61,8 +61,23 @@ async def test_entrants_at_another_server_are_called_to_their_tables_and_all_ser
     for person in (*there, *here):
         first, *_, last = [message.left_ms for message in person.all(CheckInDue)]
         assert (first is not None, last) == (True, None)
-    states = [await venue.over(identity) for venue in place.venues]
+    codes = set[frozenset[str]]()
+    with trio.CancelScope() as scope:
+        async with trio.open_nursery() as watching:
+
+            async def note_codes() -> None:
+                while True:
+                    codes.add(one.tournaments.elsewhere.codes & two.tournaments.elsewhere.codes)
+                    await trio.sleep(0.1)
+
+            watching.start_soon(note_codes)
+            states = [await venue.over(identity) for venue in place.venues]
+            scope.cancel()
     assert states[0].log == states[1].log
+    # Of each round's tables, all servers know the rooms.
+    called = {called.code for person in (*here, *there) for called in person.all(Called)}
+    assert frozenset().union(*codes) == called
+    assert len(called) == 4
     # Whoever is called elsewhere is told so there once more.
     assert all({called.round for called in person.all(Called)} == {1, 2} for person in (*here, *there))
     assert all(not result.forfeit for races in states[0].crosstable.races.values() for result in races)
