@@ -86,11 +86,15 @@ race, but too few to fill the disk.
 """
 
 CODES_AT_ONCE: Final = 100
-CODES_A_SECOND: Final = 1.0
-CODE_AGAIN_MS: Final = 1000
-"""How many codes that are not told to everybody may be tried from one address, at once and per second: enough to let a club in, and too few
-to guess one. Of a race that takes years; of a tournament it does if its director chose a word, and not four digits.
+CODES_A_SECOND: Final = 0.2
+CODE_AGAIN_MS: Final = 5000
+"""How many different codes that are not told to everybody may be tried from one address, at once and per second: too few to guess one. Of a
+race that takes years; of a tournament it does if its director chose a word, and not four digits. A club comes by few codes, however many
+they are.
 """
+
+TRIED: Final = 4096
+"""So many codes are remembered with the address that tried them, those of all addresses together. The oldest make way."""
 
 
 class Dispatch:
@@ -123,6 +127,7 @@ class Dispatch:
         most = connections_per_address
         self._kept = AddressRates(rate=KEPT_A_SECOND * most, burst=KEPT_PER_CONNECTION * most) if most else None
         self._codes = AddressRates(rate=CODES_A_SECOND, burst=CODES_AT_ONCE) if most else None
+        self._tried: dict[tuple[str, str], None] = {}
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
@@ -279,7 +284,7 @@ class Dispatch:
                     self._lobby.unfollow(visit.connection)
             case OpenRace() | JoinRace() | QuickMatch() | WatchRace():
                 if isinstance(message, (JoinRace, WatchRace)) and message.code is not None and self._is_secret(player, message.code):
-                    self._check_guesses(visit)
+                    self._check_guesses(visit, read_code(message.code))
                 if not self.forwarding.look_up(visit, player, message):
                     self._serve_here(visit, player, message)
             case RunDaily() | RunChallenge() | PlayOn():
@@ -300,7 +305,7 @@ class Dispatch:
                 self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
                 if isinstance(message, EnterTournament) and message.code:
-                    self._check_guesses(visit)
+                    self._check_guesses(visit, f"{message.id} {message.code}")
                 self._tournaments.ask(visit.connection, self._asker(visit, player), message)
 
     def _is_secret(self, player: PlayerName, code: str) -> bool:
@@ -310,12 +315,16 @@ class Dispatch:
         room = self._rooms.find(code)
         return room.spec is None and not room.options.public and self._rooms.of(player.id) is not room
 
-    def _check_guesses(self, visit: Visit) -> None:
-        if self._codes is None or visit.place is None:
+    def _check_guesses(self, visit: Visit, code: str) -> None:
+        """Refuse one more code from this address if it has tried too many others."""
+        if self._codes is None or visit.place is None or (visit.place, code) in self._tried:
             return
         # A right one counts too: otherwise one could be told from a wrong one when no more are heard.
         if not self._codes.allow(visit.connection.remote_host, trio.current_time()):
             raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
+        self._tried[visit.place, code] = None
+        if len(self._tried) > TRIED:
+            del self._tried[next(iter(self._tried))]
 
     def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:
         """What need not be looked up at other servers, or has been."""

@@ -77,17 +77,18 @@ async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(m
 
 async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+
+    def guesses(text: str) -> tuple[JoinRace | WatchRace | EnterTournament, ...]:
+        return JoinRace(code=f"J{text}"), WatchRace(code=f"W{text}"), EnterTournament(id="ABCDEF", code=text)
+
     async with open_house(connections_per_address=2) as house, house.guest("Ann") as ann, house.guest("Eve") as eve:
         private = (await ann.open(public=False)).code
-        guesses: tuple[JoinRace | WatchRace | EnterTournament, ...] = (
-            JoinRace(code="ABCDEF"),
-            WatchRace(code="ABCDEF"),
-            EnterTournament(id="ABCDEF", code="1234"),
-        )
         for number in range(CODES_AT_ONCE):
-            assert (await eve.error_for(guesses[number % 3])).code != ErrorCode.SERVER_BUSY
+            # Whatever was tried before costs nothing: many may come by one code.
+            for _ in range(3):
+                assert (await eve.error_for(guesses(f"{number:05}")[number % 3])).code != ErrorCode.SERVER_BUSY
         # Then a right one is not told from a wrong one; whoever has a seat comes back to it, and this machine has no limit.
-        for request in (*guesses, JoinRace(code=private)):
+        for request in (*guesses("x"), JoinRace(code=private)):
             error = await eve.error_for(request)
             assert (error.code, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, CODE_AGAIN_MS)
         await ann.ask(JoinRace(code=private), Room)
@@ -99,6 +100,16 @@ async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_gu
         monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
         await trio.sleep(1 / CODES_A_SECOND)
         await eve.ask(JoinRace(code=private), Room)
+
+
+async def test_the_codes_that_addresses_have_tried_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.net.dispatch.TRIED", 2)
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+    async with open_house(connections_per_address=2) as house, house.guest("Eve") as eve:
+        for number in range(CODES_AT_ONCE):
+            await eve.error_for(JoinRace(code=f"G{number}"))
+        tried = [(await eve.error_for(JoinRace(code=f"G{number}"))).code for number in (0, CODES_AT_ONCE - 2, CODES_AT_ONCE - 1)]
+        assert tried == [ErrorCode.SERVER_BUSY, ErrorCode.NO_SUCH_ROOM, ErrorCode.NO_SUCH_ROOM]
 
 
 async def test_a_race_that_is_refused_because_nothing_may_begin_does_not_count_for_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
