@@ -256,6 +256,12 @@ class Broadcast:
         self.one(member, Outgoing(self._room(_viewer(race, player), race, now, ref=ref)))
         self._greet(member, race)
 
+    def tell_anew(self, race: Race, now: int) -> None:
+        """Give everybody a snapshot, and whoever comes back from an earlier version too."""
+        self._history.forget()
+        for player, member in self._members.connections.items():
+            self.snapshot(player, member, race, now)
+
     def current_view(self, player: str, member: Member, race: Race, *, ref: int = 0) -> None:
         """Tell a player their current position, if they have been dealt one."""
         seat = race.seat_of(player)

@@ -156,6 +156,12 @@ class RoomCore:
         self._broadcast.snapshot(player, member, self.race, self._races.time(now))
         return self._draft.take()
 
+    def tell_anew(self, now: int) -> Effects:
+        """Tell everybody everything again, and also whoever is away just now and comes back with what they knew."""
+        self._draft.begin()
+        self._broadcast.tell_anew(self.race, self._races.time(now))
+        return self._draft.take()
+
     def tell_all(self, outgoing: Outgoing) -> Effects:
         """One message to everybody who is here."""
         self._draft.begin()

@@ -346,9 +346,8 @@ class Room:
 
     def set_clocks_right(self) -> None:
         """Tell everything again: nothing else says that time stood still and now runs on."""
-        if self.core.race.phase != "over":
-            for player, member in list(self.core.members.connections.items()):
-                self.catch_up(player, member)
+        if self.has_begun and not self.is_closed and self.core.race.phase != "over":
+            self._gate.put(self.core.tell_anew(self._ports.clock.now_ms()))
             if self._spectators is not None:
                 self._spectators.show_all_again()
 

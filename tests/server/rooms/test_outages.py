@@ -92,6 +92,23 @@ async def test_everybody_is_told_how_long_the_race_has_run_once_it_goes_on(table
         assert guest.last(Room).elapsed_ms // 1000 == room.summary.elapsed_ms(table.clock.now_ms()) // 1000 == 10
 
 
+async def test_who_is_away_when_it_goes_on_is_told_how_long_the_race_has_run_when_they_come_back(table: Table) -> None:
+    ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=0)
+    room = await table.racing(ann, bob)
+    await trio.sleep(10)
+    await bob.vanish(room)
+    table.rooms.outage(out())
+    await trio.sleep(LONG_S)
+    table.rooms.outage(None)
+    await trio.sleep(1)
+    heard = len(bob.heard)
+    # With what they knew: but for this, no more than the events since then would come.
+    bob.enter(room)
+    await table.settle()
+    assert [type(message) for message in bob.heard[heard:]] == [Room]
+    assert bob.last(Room).elapsed_ms // 1000 == room.summary.elapsed_ms(table.clock.now_ms()) // 1000 == 11
+
+
 async def test_where_the_store_is_gone_again_nothing_is_said_of_the_clock(table: Table, ann: Guest, bob: Guest) -> None:
     await table.racing(ann, bob)
     await trio.sleep(10)
