@@ -15,8 +15,12 @@ from client.state.store import Event, Model
 from client.tui.keymap import Command
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
+from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
 
 PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournament", "entry", "reason", "name"]
+
+Ruling: TypeAlias = CorrectResult | RemoveEntrant | EndTournament
+"""A director's request that takes a reason."""
 
 
 # ---- actions: what the player does on the current screen

@@ -23,9 +23,10 @@ from client.tui.replay_state import opened_at
 from client.tui.room import ask_held, is_wanted, race_at_once, ready
 from client.tui.screens import shown
 from client.tui.start import Start, StartHome, StartLesson, StartMatch, StartMenu, StartRace, StartRequest, StartTournaments
-from client.tui.step import Step
+from client.tui.step import RULING_REFERENCE, Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
+from client.tui.tournament_keys import asked_again
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import LeaveFor, Question
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
@@ -34,7 +35,7 @@ from protocol.room_events import Ended, Result, Room, Scored
 from protocol.run_messages import ListRuns
 from protocol.server_messages import Error, Left, Welcome
 from protocol.text import clean_chat
-from protocol.tournament_messages import Called, Decided
+from protocol.tournament_messages import Called, Decided, Tournament
 from protocol.views import RulesInfo, View
 from protocol.watch_messages import Unwatch, Unwatched, Watched
 
@@ -260,6 +261,12 @@ def _at_tournaments(step: Step, event: Event) -> Step:
         case Called(id=tournament) if view_state is None or view_state.id != tournament:
             # After the race the player comes back to its tournament.
             step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
+        case Lost() if step.ui.ruling is not None:
+            step = step.but(ruling=None, lost_ruling=step.ui.ruling)
+        case Decided(ref=ref) | Error(ref=ref) if ref == RULING_REFERENCE:
+            step = step.but(ruling=None)
+        case Tournament():
+            step = asked_again(step, event)
         case Decided(id=tournament, ref=ref) if ref == CREATE_REFERENCE:
             step = follow(step.but(tournament_form=None, tournament_view=TournamentView(tournament), item=0))
         case Error(ref=ref, code=code) if ref == FOLLOW_REFERENCE and code == ErrorCode.NO_SUCH_TOURNAMENT:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from client.state.store import Model
-from client.tui.actions import Effect, PromptKind, Send
+from client.tui.actions import Effect, PromptKind, Ruling, Send
 from client.tui.keymap import Command
 from client.tui.ui_state import Answer, Prompt, Question, RulesPage, Ui
 from protocol.client_messages import ClientMessage
-from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
+
+RULING_REFERENCE: Final = 2**31 - 8
+"""The `ref` of a director's rulings, to know when one is answered."""
 
 
 class Step(Struct, frozen=True):
@@ -33,6 +35,9 @@ class Step(Struct, frozen=True):
 
     def send(self, message: ClientMessage, *, fresh_nonce: bool = False) -> Step:
         """The step with one more request to send."""
+        if isinstance(message, Ruling):
+            message = replace(message, ref=RULING_REFERENCE)
+            return self.but(ruling=message).then(Send(message))
         return self.then(Send(message, fresh_nonce))
 
     def note(self, words: str) -> Step:
@@ -49,7 +54,7 @@ class Step(Struct, frozen=True):
         question = Question(text, lines, answers, numbered=numbered, behind=self.ui.item)
         return self.but(question=question, item=0 if numbered else 1)
 
-    def prompt(self, kind: PromptKind, about: CorrectResult | RemoveEntrant | EndTournament | None = None, *, text: str = "") -> Step:
+    def prompt(self, kind: PromptKind, about: Ruling | None = None, *, text: str = "") -> Step:
         """The step with a line to type. text: what it starts with; chat starts with what could not be said before. about: the request that
         needs this reason."""
         text = self.ui.unsaid if kind == "chat" else text

@@ -99,7 +99,8 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return step.but(prompt=Prompt("chat", text, len(text))).note(step.offline)
         case Say():
             return step.note(f"That was not said: {step.offline[:1].lower()}{step.offline[1:]}")
-        case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text) if text:
-            return step.but(prompt=Prompt("reason", text, len(text), message)).note(step.offline)
+        case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text):
+            step = step.but(prompt=Prompt("reason", text, len(text), message), ruling=None)
+            return step.note(f"Not done: {step.offline[:1].lower()}{step.offline[1:]}")
         case _:
             return step.note(step.offline)

@@ -12,13 +12,12 @@ from msgspec import Struct, field
 from client.replay.timeline import TimeLine
 from client.state.store import Notice
 from client.state.watching import WatchModel
-from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Share, Verified
+from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Ruling, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
 from client.tui.start import Start, StartLesson, StartMenu, StartRace, StartTournaments, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
-from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 
@@ -38,7 +37,7 @@ class LeaveFor(Struct, frozen=True):
 class GiveReason(Struct, frozen=True):
     """The answer whose request needs a reason, which is typed before it is sent."""
 
-    about: CorrectResult | RemoveEntrant | EndTournament
+    about: Ruling
 
 
 Answer: TypeAlias = ClientMessage | QuitNow | LeaveFor | GiveReason | PlayOnWanted | Share
@@ -69,7 +68,7 @@ class Prompt(Struct, frozen=True):
     kind: PromptKind
     text: str = ""
     caret: int = 0
-    about: CorrectResult | RemoveEntrant | EndTournament | None = None
+    about: Ruling | None = None
 
 
 class RulesPage(Struct, frozen=True):
@@ -115,8 +114,9 @@ class Ui(Struct, frozen=True):
     help_from: the first visible line of the help page, None if closed.
     details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
-    tournament_view: where the player looks at tournaments, None if they do not. daily: they look at the deal of the day.
-    daily_turned_ms: when they turned to other rules there.
+    tournament_view: where the player looks at tournaments, None if they do not. ruling: the last one sent, until it is answered.
+    lost_ruling: the same, once the connection is lost. daily: they look at the deal of the day. daily_turned_ms: when they turned to other
+    rules there.
 
     start: what the screens were started for and have not asked for yet. own_server: the server is for this player alone and ends with them.
     only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
@@ -155,6 +155,8 @@ class Ui(Struct, frozen=True):
     watch: WatchModel | None = None
     first_seat: int = 0
     tournament_view: TournamentView | None = None
+    ruling: Ruling | None = None
+    lost_ruling: Ruling | None = None
     daily: bool = False
     daily_turned_ms: int = 0
     start: Start | None = None

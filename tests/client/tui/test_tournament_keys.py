@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
 
-from client.connection.events import RoundTrip
+from client.connection.events import Back, Lost, RoundTrip
 from client.tui.start import StartTournaments
+from client.tui.step import RULING_REFERENCE
 from client.tui.subscriptions import FOLLOW_REFERENCE
 from client.tui.tournament_form import CREATE_REFERENCE
 from protocol.client_messages import FollowLobby, JoinRace, LeaveRace
@@ -47,6 +49,7 @@ pytestmark = pytest.mark.usefixtures("mock_clock")
 
 ID = tournaments.ID
 DEAL = SharedDeal(kind="round", id=f"{ID}/2", nonces=("00" * 16,))
+RULED = CorrectResult(id=ID, round=2, table=2, result=TableResult(verdict="second", first_home=52, second_home=31), ref=RULING_REFERENCE)
 
 
 def directed(told: Tournament) -> Tournament:
@@ -318,22 +321,25 @@ async def test_the_directors_keys_ask_for_what_they_say() -> None:
         assert run.link.taken() == [PairRound(id=ID, round=3), PauseTournament(id=ID)]
         await run.say(directed(tournaments.running(phase="paused")))
         await run.give("P", "tab", "X", "n", "X", "y", *"asked to", "enter")
-        assert run.link.taken() == [PauseTournament(id=ID, pause=False), RemoveEntrant(id=ID, entrant=tournaments.ANNA, reason="asked to")]
+        assert run.link.taken() == [
+            PauseTournament(id=ID, pause=False),
+            RemoveEntrant(id=ID, entrant=tournaments.ANNA, reason="asked to", ref=RULING_REFERENCE),
+        ]
         await run.give("Z", "y", "esc")
         assert run.link.taken() == []
         await run.give("Z", "y", "enter")
-        assert run.link.taken() == [EndTournament(id=ID)]
+        assert run.link.taken() == [EndTournament(id=ID, ref=RULING_REFERENCE)]
 
 
 async def test_a_director_lets_somebody_back_in_and_removes_either_player_of_a_table() -> None:
     async with before(directed(tournaments.running())) as run:
         await run.give("X", "1", *"gone home", "enter")
         await run.give("X", "3")
-        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p2", reason="gone home")]
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p2", reason="gone home", ref=RULING_REFERENCE)]
         await run.give("tab", "down", "down", "down", "X")
         assert run.screen.shows("Let Dan back in, from the next round on?")
         await run.give("y", "enter")
-        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p4", remove=False)]
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p4", remove=False, ref=RULING_REFERENCE)]
     table = tournaments.table(1, "p4", None)
     async with before(directed(tournaments.running(tables=(table,)))) as run:
         await run.give("X")
@@ -343,14 +349,42 @@ async def test_a_director_lets_somebody_back_in_and_removes_either_player_of_a_t
 async def test_a_result_is_corrected_entered_and_struck_with_a_reason() -> None:
     async with before(directed(tournaments.running())) as run:
         await run.give("down", "E", "2", *"read wrong", "enter")
-        corrected = CorrectResult(
-            id=ID, round=2, table=2, result=TableResult(verdict="second", first_home=52, second_home=31), reason="read wrong"
-        )
-        assert run.link.taken() == [corrected]
+        assert run.link.taken() == [replace(RULED, reason="read wrong")]
         await run.give("up", "E", "6", "enter")
-        assert run.link.taken() == [CorrectResult(id=ID, round=2, table=1, result=TableResult(verdict="neither", forfeit=True))]
+        neither = TableResult(verdict="neither", forfeit=True)
+        assert run.link.taken() == [replace(RULED, table=1, result=neither)]
         await run.give("down", "E", "7", "enter")
-        assert run.link.taken() == [CorrectResult(id=ID, round=2, table=2, result=None)]
+        assert run.link.taken() == [replace(RULED, result=None)]
+
+
+async def test_a_director_is_offered_no_verdict_that_the_server_would_refuse_and_enter_alone_gives_none() -> None:
+    def offered(run: Run) -> list[str]:
+        """The lines of the question, without names."""
+        numbered = (re.search(r" [1-9]  (?:(?:greedy 1|Clara|Benedikt|Anna) )?(\w[\w ]+?) *\W*$", line) for line in run.screen.last_text)
+        return [line[1] for line in numbered if line is not None]
+
+    wins = ["wins", "wins"]
+    forfeits = ["wins by forfeit", "wins by forfeit", "Both forfeit"]
+    strike, leave = "Strike the result and reopen the table", "Leave it as it is"
+    told = directed(tournaments.running())
+    over = replace(told, rounds=tuple(replace(each, secret="ab" * 32, open=0) for each in told.rounds), phase="between")
+    knock_out = replace(told.options, format="elimination")
+    followed = replace(over, rounds=(*over.rounds, tournaments.paired(3)), options=knock_out)
+    cases = (
+        ("a table without a result", told, (), [*wins, "Draw", *forfeits, leave]),
+        ("one with a result", told, ("down",), [*wins, "Draw", *forfeits, strike, leave]),
+        ("a session, where nobody draws", replace(told, options=replace(told.options, format="session")), (), [*wins, *forfeits, leave]),
+        ("a round that is over", over, ("down",), [*wins, "Draw", *forfeits, leave]),
+        ("a knock-out, where a draw is run again", replace(told, options=knock_out), (), [*wins, "Draw", *forfeits, leave]),
+        ("a knock-out's round that is over", replace(over, options=knock_out), ("down",), [*wins, *forfeits, leave]),
+        ("a knock-out whose next round is paired", followed, ("down",), ["wins", "wins by forfeit", leave]),
+    )
+    for case, each, keys, lines in cases:
+        async with before(each) as run:
+            await run.give(*keys, "E")
+            assert offered(run) == lines, case
+            await run.give("enter")
+            assert (offered(run), run.link.taken()) == ([], []), case
 
 
 async def test_what_is_over_is_given_no_result_at_a_table_without_one_and_no_table_a_result_for_a_bye() -> None:
@@ -373,11 +407,68 @@ async def test_a_reason_that_could_not_be_sent_stays_in_its_line() -> None:
     async with before(directed(tournaments.running(phase="paused"))) as run:
         run.link.up = False
         await run.give("tab", "X", "y", *"asked to", "enter")
-        assert run.screen.shows("Not connected. Reconnecting...")
+        assert run.screen.shows("Not done: not connected. Reconnecting...")
         assert run.screen.shows("asked to")
         run.link.up = True
         await run.give("enter")
-        assert run.link.taken() == [RemoveEntrant(id=ID, entrant=tournaments.ANNA, reason="asked to")]
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant=tournaments.ANNA, reason="asked to", ref=RULING_REFERENCE)]
+
+
+async def test_a_ruling_without_a_reason_that_could_not_be_sent_is_kept_too() -> None:
+    async with before(directed(tournaments.running(phase="paused"))) as run:
+        run.link.up = False
+        await run.give("tab", "X", "y", "enter")
+        assert run.screen.shows("Not done: not connected. Reconnecting...")
+        run.link.up = True
+        await run.give("enter")
+        assert run.link.taken() == [RemoveEntrant(id=ID, entrant=tournaments.ANNA, ref=RULING_REFERENCE)]
+
+
+@asynccontextmanager
+async def unanswered(*keys: str) -> AsyncIterator[Run]:
+    """Anna, who directs, has decided by these keys. Before an answer came the line was lost, and it is back."""
+    async with before(directed(tournaments.running())) as run:
+        await run.give(*keys)
+        run.link.taken()
+        await run.say(Lost("gone", 1), Lost("refused", 2), UP, scenes.welcome(), Back())
+        assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
+        yield run
+
+
+async def test_a_ruling_whose_answer_was_lost_is_asked_about_if_it_was_not_carried_out() -> None:
+    for keys, words, ruling in (
+        (("down", "E", "2", "enter"), "greedy 1 wins.", RULED),
+        (("down", "E", "7", "enter"), "Strike the result and reopen", replace(RULED, result=None)),
+        (("Z", "y", *"flood", "enter"), "the tournament ends", EndTournament(id=ID, reason="flood", ref=RULING_REFERENCE)),
+    ):
+        async with unanswered(*keys) as run:
+            await run.say(directed(tournaments.running()))
+            assert run.screen.shows("The connection was lost before this was decided:")
+            assert run.screen.shows(words)
+            await run.give("y")
+            assert run.link.taken() == [ruling]
+            await run.say(Decided(id=ID, number=9, ref=RULING_REFERENCE), Lost("gone", 1), UP, scenes.welcome(), Back())
+            await run.say(directed(tournaments.running()))
+            assert not run.screen.shows("The connection was lost before")
+
+
+async def test_nothing_is_asked_about_a_ruling_that_was_carried_out_although_its_answer_was_lost() -> None:
+    async with unanswered("down", "E", "2", "enter") as run:
+        first, second, *others = tournaments.running().tables
+        ruled = replace(second, result=RULED.result, races=(RULED.result,))
+        await run.say(directed(tournaments.running(tables=(first, ruled, *others))))
+        assert not run.screen.shows("The connection was lost before")
+        # Nor later, should it be corrected again.
+        await run.say(directed(tournaments.running()))
+        assert not run.screen.shows("The connection was lost before")
+
+
+async def test_a_ruling_on_another_round_is_asked_about_once_that_round_is_seen() -> None:
+    async with unanswered("down", "E", "2", "enter") as run:
+        await run.say(directed(tournaments.running(round=1)))
+        assert not run.screen.shows("The connection was lost before")
+        await run.say(directed(tournaments.running()))
+        assert run.screen.shows("The connection was lost before")
 
 
 async def test_what_is_the_directors_is_nobody_elses() -> None:
