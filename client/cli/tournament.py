@@ -153,9 +153,9 @@ def create(
     print_sentence(f"Tournament {made.id} is made, and you direct it.")
     if private:
         print_sentence("Keep its id: a private tournament is listed nowhere.")
-    print_sentence(f"To play in it: carpet tournament join {address.url} {made.id}")
+    print_sentence(f"For its players: carpet tournament join {address.url} {made.id}")
     print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
-    print_sentence(f"To direct it by keys: carpet home {address.url}, then press t")
+    print_sentence(f"To direct it by keys: carpet tournament join {address.url} {made.id}")
 
 
 # ---- to play
@@ -174,7 +174,8 @@ def join(
 ) -> None:
     """Enter a tournament and go to its screen, or back to it.
 
-    There you check in; when your table is ready the screen takes you there.
+    There you check in; when your table is ready the screen takes you there. The tournament's director comes to direct it, and enters by a key
+    if they want to play, too.
     """
     id_ = tournament_id(tournament)
     if no_screen:

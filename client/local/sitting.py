@@ -290,7 +290,7 @@ def _board_of(url: str, run: RunDaily | RunChallenge, name: str | None) -> str:
 
 
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:
-    """Go to a tournament's screen (None for the list). enters: play in it; otherwise come as a guest."""
+    """Go to a tournament's screen (None for the list). enters: play in it, or direct it; otherwise come as a guest."""
     if not enters:
         async with _entered(url, None, watches=True) as link:
             if tournament is not None:
@@ -301,8 +301,9 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         welcome = await link.leave_what_is_over()
         assert tournament is not None
         told = await link.ask(FollowTournament(id=tournament), Tournament)
-        # A returning player need not enter again, and would be refused.
-        if not any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants):
+        # A returning player need not enter again, and would be refused. A director who wants to play does so by a key.
+        is_in = any(entrant.id == welcome.player and not entrant.withdrawn for entrant in told.entrants)
+        if not is_in and told.director != welcome.player:
             await link.ask(EnterTournament(id=tournament, code=code), Decided)
         let_in()
         return replace(await _app(link, settings, StartTournaments(tournament)), name=welcome.name)

@@ -127,6 +127,11 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
         tournament = made.out.split()[1]
         for bot in ("greedy", "deep"):
             assert carpet_here(tmp_path / "grace", "tournament", "add-bot", url, tournament, bot).status == 0
+        with client(tmp_path / "grace", "tournament", "join", url, tournament) as grace:
+            grace.wait_for("i enters you as a player")
+            grace.wait_for("Open to enter: 2 entered.")
+            grace.type("q")
+            grace.wait_for_end()
         # Wide, so that the bars fill a column with few cards home already.
         with client(tmp_path / "zoe", "tournament", "watch", url, tournament, columns=160) as zoe:
             zoe.wait_for("Open to enter: 2 entered.")
