@@ -174,8 +174,8 @@ def join(
 ) -> None:
     """Enter a tournament and go to its screen, or back to it.
 
-    There you check in; when your table is ready the screen takes you there. The tournament's director comes to direct it, and enters by a key
-    if they want to play, too.
+    There you check in; when your table is ready the screen takes you there. The tournament's director comes to direct it; a key there
+    enters them, too, if they want to play.
     """
     id_ = tournament_id(tournament)
     if no_screen:

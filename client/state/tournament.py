@@ -145,3 +145,8 @@ def is_field_closed(told: Tournament) -> bool:
 def is_raced(table: TournamentTable) -> bool:
     """Whether the table's race is running, so that there is something to watch."""
     return table.code is not None and any(side.state == "racing" for side in table.sides)
+
+
+def waits_for_others(told: Tournament, table: TournamentTable) -> bool:
+    """Whether it is raced at again once no other table is: its result was struck, or its race drawn or broken off."""
+    return table.code is None and table.result is None and table.counted and any(each.counted and is_raced(each) for each in told.tables)

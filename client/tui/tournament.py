@@ -8,7 +8,16 @@ from collections.abc import Hashable
 
 from client.state.capabilities import rules_of
 from client.state.store import Model
-from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_field_closed, is_out, is_raced, table_name
+from client.state.tournament import (
+    DONE_PHASES,
+    OPEN_PHASES,
+    TournamentModel,
+    is_field_closed,
+    is_out,
+    is_raced,
+    table_name,
+    waits_for_others,
+)
 from client.text.formatting import clock_text
 from client.text.tournaments import (
     TIE_BREAK_HEADS,
@@ -46,6 +55,7 @@ from client.tui.tournament_view_state import (
 from client.tui.ui_state import Ui
 from protocol.seat_ends import WALKOVER, end_word
 from protocol.text import clean_chat, clean_name
+from protocol.tournament_messages import Tournament
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
 
 WIDE = 150
@@ -124,8 +134,8 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         starts = "Press S when everybody is here." if directing else f"The director will {opens}."
         return f"You have entered. {starts}"
     mine = tournament.table_of(own.id)
-    if told.phase == "running" and mine is not None and mine.result is not None:
-        return f"{own_result_sentence(mine, own.id)} The round goes on."
+    if told.phase == "running" and mine is not None and (sentence := _while_others_race(told, mine, own.id)):
+        return sentence
     if is_out(told, own.id):
         return "You are out, and can watch the rest of it here."
     if told.phase == "paused":
@@ -133,6 +143,12 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     if directing and told.phase == "between" and told.phase_ms is None:
         return "N pairs the next round and takes you to your table."
     return "You are in. When the next round is paired, you are taken to your table."
+
+
+def _while_others_race(told: Tournament, mine: TournamentTable, own: str) -> str:
+    if mine.result is not None:
+        return f"{own_result_sentence(mine, own)} The round goes on."
+    return "Your table races again when the other tables are done. You are taken there." if waits_for_others(told, mine) else ""
 
 
 def _directors_sentence(scene: Scene, tournament: TournamentModel) -> str:
@@ -221,7 +237,7 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
         (roles[0], fit(first, left)),
         # Never marked: without colours, a bar beside it would run into it.
         ("felt", " "),
-        *_middle(scene, table, middle_width, cards=52 * info.decks if info is not None else 52),
+        *_middle(scene, tournament.told, table, middle_width, cards=52 * info.decks if info is not None else 52),
         ("felt", " "),
         (roles[1], fit(second if table.counted or table.second else "bye", right)),
         ("faint", f" {fit(tail, 12)}"),
@@ -235,7 +251,7 @@ def _side_name(tournament: TournamentModel, side: str | None, columns: int) -> s
     return f"{clip(name, columns - len(kind))}{kind}"
 
 
-def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> Line:
+def _middle(scene: Scene, told: Tournament, table: TournamentTable, width: int, *, cards: int) -> Line:
     """How far both sides are, as two bars that grow towards the middle; for a table with a result, its points and cards."""
     if not table.counted:
         return [("faint", fit("", width))]
@@ -244,7 +260,8 @@ def _middle(scene: Scene, table: TournamentTable, width: int, *, cards: int) -> 
         score = result_text(table.result, plain=plain)
         return [("strong", f"{score:^{width}}")]
     if not table.sides:
-        return [("faint", f"{'setting up' if table.code is None else 'waiting':^{width}}")]
+        word = "waiting" if table.code is not None else "after the other tables" if waits_for_others(told, table) else "setting up"
+        return [("faint", f"{word:^{width}}")]
     each = (width - 9) // 2
     one, other = table.sides[0], table.sides[1] if len(table.sides) > 1 else None
     return [

@@ -294,6 +294,18 @@ def test_whoever_is_knocked_out_is_told_so_and_a_pause_promises_no_next_round() 
     assert ["L withdraw" in lines("running", losses)[-1] for losses in (0, 1)] == [True, False]
 
 
+def test_a_table_whose_result_is_struck_says_that_it_waits_for_the_others() -> None:
+    struck = tournaments.table(2, tournaments.ANNA, "p2")
+    first = tournaments.TABLES[0]
+    raced = replace(first, first="p3", second="p4", sides=(tournaments.side("p3", "Clara", 31), tournaments.side("p4", "Dan", 18)))
+    told = tournaments.running(tables=(raced, struck))
+    assert any("after the other tables" in line for line in page(told, "tables"))
+    assert sentence(told) == "Your table races again when the other tables are done. You are taken there."
+    # Once no other is raced, its room is opened.
+    alone = tournaments.running(tables=(replace(raced, code=None, sides=(), result=tournaments.WON), struck))
+    assert any("setting up" in line for line in page(alone, "tables"))
+
+
 def test_a_house_bot_at_a_table_bears_its_mark_however_long_its_name() -> None:
     entrants = (*tournaments.ENTRANTS[:3], replace(tournaments.ENTRANTS[3], name="W" * 24))
     told = tournaments.running(
