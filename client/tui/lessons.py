@@ -70,7 +70,7 @@ LESSONS: Final = (
     Lesson(
         "fill",
         "Press w or s: fill the gap at {gap}.",
-        "w takes the waste's top card and frees the one below; s takes the stock's next.",
+        "w takes the waste's top card and frees the next; s takes the stock's.",
         lambda view: view.pending is not None,
     ),
 )

@@ -31,12 +31,12 @@ from client.text.tournaments import (
     quarters_text,
     result_text,
 )
-from client.text.width import clip, fit
+from client.text.width import clip, fit, text_width
 from client.tui.actions import Pick
 from client.tui.bars import bar
 from client.tui.keymap import Command
 from client.tui.picture import MIDDLE, Line, Picture, Size, block, foot, hit, line_width, row, screen, spread, stacked, window, wrap_text
-from client.tui.scene import Scene, head, remarks
+from client.tui.scene import MORE, Scene, head, remarks
 from client.tui.screen import Screen
 from client.tui.tournament_keys import ALWAYS, KEYS, meaningless, refused, update
 from client.tui.tournament_view_state import (
@@ -78,7 +78,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     aside = f"Points, then {ties}." if ties and tournament.told.rounds and page == "standings" else ""
     without = meaningless(scene.model, tournament, view_state)
     feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
-    told = block([_stands(scene, tournament, width), [("hint", clip(f" {own_sentence(scene, tournament)}", width))], []])
+    told = block([_stands(scene, tournament, width), [("hint", _cut(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
         right = min(width - 80, 84)
@@ -101,7 +101,12 @@ def _left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
 def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
     director = "you are the director " if directs(scene.model, tournament) else f"director {clean_name(tournament.told.director_name)} "
     sentence = f" {phase_sentence(tournament.told, _left_ms(scene, tournament))}"
-    return spread([("title", sentence)], [("faint", f" {director}")], width, "felt")
+    return spread([("title", sentence)], [("faint", _cut(f" {director}", width - text_width(sentence)))], width, "felt")
+
+
+def _cut(text: str, width: int) -> str:
+    """The text, or as much of it as there is room for, with a mark that there is more."""
+    return text if text_width(text) <= width else f"{clip(text, width - len(MORE))}{clip(MORE, width)}"
 
 
 def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
@@ -222,7 +227,9 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
     own = scene.model.player
     info = rules_of(scene.model.rules, tournament.told.options.rules)
     pointer = scene.pointer(marked)
-    label = f"{pointer} {clean_name(table.match) or str(table.table):>3} " if table.match else f"{pointer} {table.table:>3} "
+    # A bracket's name for it is not what commands ask for.
+    match = f"{clean_name(table.match)} " if table.match else ""
+    label = f"{pointer} {table.table:>3} {match}"
     tail = _tail(scene, tournament, table)
     middle_width = 29 if width < 100 else 41
     names = max(width - line_width([("", label)]) - middle_width - 2 - 13, 12)

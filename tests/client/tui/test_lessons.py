@@ -126,6 +126,11 @@ def test_the_lesson_says_that_esc_ends_it_only_where_esc_does() -> None:
     assert table.ui.learned is not None
 
 
+def test_no_lesson_is_cut_in_the_narrowest_window() -> None:
+    said, shown = len(" 0/0  "), len("esc: no more lessons ")
+    assert [each.skill for each in lessons.LESSONS if said + len(each.task) + shown > 80 or said + len(each.why) > 80] == []
+
+
 def test_whoever_races_alone_is_told_that_nobody_would_hear_them() -> None:
     table = Table()
     table.type("t")

@@ -306,6 +306,23 @@ def test_a_table_whose_result_is_struck_says_that_it_waits_for_the_others() -> N
     assert any("setting up" in line for line in page(alone, "tables"))
 
 
+def test_where_a_name_or_a_sentence_has_no_room_it_is_the_rest_that_is_cut_and_marked() -> None:
+    names = tournaments.running(director_name="Maximiliane-Wilhelmine 1")
+    assert sentence(names, line=1, width=80) == "Round 2 of 9 is being raced: 1 of 3 tables done. director Maximiliane-Wilhe ..."
+    absent = [tournaments.side("p2", f"Maximiliane-Wilhelmine {number}", state="waiting", present=False) for number in (1, 2)]
+    waiting = tournaments.table(3, "p2", "p3", code="QWERTZ", sides=tuple(absent))
+    directed = tournaments.running(director=tournaments.ANNA, tables=(waiting,))
+    directed = replace(directed, entrants=tuple(each for each in directed.entrants if each.id != tournaments.ANNA))
+    told = sentence(directed, width=80)
+    assert told.startswith("Not there yet: Maximiliane-Wilhelmine 1 at table 3, ")
+    assert told.endswith(" ...")
+
+
+def test_a_table_of_a_bracket_shows_the_number_that_commands_ask_for_beside_its_name() -> None:
+    told = tournaments.running(tables=(tournaments.table(7, "p2", "p3", match="W2-1"),))
+    assert any("  7 W2-1 Benedikt" in line for line in page(told, "tables"))
+
+
 def test_a_house_bot_at_a_table_bears_its_mark_however_long_its_name() -> None:
     entrants = (*tournaments.ENTRANTS[:3], replace(tournaments.ENTRANTS[3], name="W" * 24))
     told = tournaments.running(
