@@ -41,6 +41,11 @@ function isOut({ standings, options }, me) {
   return options.format === "elimination" && (standings.find((row) => row.entrant === me)?.lost ?? 0) > Number(options.double);
 }
 
+/** Whether a race that counts is running at a table. @param {any} table */
+function isRaced({ counted, code, sides }) {
+  return counted && code !== null && sides.some((side) => side.state === "racing");
+}
+
 function sentenceOf(told, { own, plays, isOver, mine, table }) {
   if (isOver) {
     const reason = told.phase === "ended" ? endingOf(told)?.reason : "";
@@ -55,6 +60,9 @@ function sentenceOf(told, { own, plays, isOver, mine, table }) {
   if (!own.checked_in && told.phase === "check-in") return "Check in, or you will be left out.";
   if (told.phase === "registration") return `You have entered. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;
   if (mine?.result) return "Your table is finished. The round goes on.";
+  // Struck, drawn or broken off.
+  const waits = told.phase === "running" && mine !== null && mine.code === null && told.tables.some(isRaced);
+  if (waits) return "Your table races again when the other tables are done. This page takes you there.";
   if (isOut(told, own.id)) return "You are out, and can watch the rest of it here.";
   if (told.phase === "paused") return "You are in. When the tournament goes on, this page takes you to your table.";
   return "You are in. When the next round is paired, this page takes you to your table.";

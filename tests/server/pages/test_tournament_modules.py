@@ -208,12 +208,16 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
           options: { format: "swiss", check_in_s: 60 }, log: [], ...more });
         const table = { table: 4, first: "a", second: "me", code: "KXQWZP", result: null };
         const round = { rounds: [1, 2], round: 2, tables: [table] };
+        const raced = { ...table, first: "b", second: "c", counted: true, sides: [{ state: "racing" }] };
+        const struck = { entrants: [{ ...own, checked_in: true }], tables: [raced, { ...table, code: null, sides: [] }] };
         const cases = [
           [told("registration"), ""], [told("registration"), "me"], [told("check-in"), "me"], [told("running", round), "me"],
           [told("running", { ...round, round: 1 }), "me"], [told("running", { ...round, tables: [{ ...table, result: {} }] }), "me"],
           [told("running", round), "other"], [told("running", { ...round, options: { format: "elimination" } }), "other"],
           [told("between", { entrants: [{ ...own, withdrawn: true }] }), "me"], [told("over"), "me"],
           [told("paused", { options: { format: "swiss", check_in_s: 0 } }), "me"],
+          [told("running", { ...round, ...struck }), "me"],
+          [told("running", { ...round, ...struck, tables: struck.tables.slice(1) }), "me"],
           ...[["running", 1, false], ["running", 1, true], ["running", 2, true], ["paused", 0, false]].map(([phase, lost, double]) =>
             [told(phase, { entrants: [{ ...own, checked_in: true }], standings: [{ entrant: "me", lost }],
               options: { format: "elimination", double } }), "me"]),
@@ -235,6 +239,8 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         [""],
         ["enter", "You are not playing any more"],
         ["You placed 2 of 1"],
+        ["leave", "You are in"],
+        ["leave", "Your table races again when the other tables are done"],
         ["leave", "You are in"],
         ["leave", "You are out"],
         ["leave", "You are in"],
