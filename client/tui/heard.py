@@ -21,12 +21,12 @@ from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
 from client.tui.room import ask_held, is_wanted, race_at_once, ready
+from client.tui.rulings import asked_again
 from client.tui.screens import shown
 from client.tui.start import Start, StartHome, StartLesson, StartMatch, StartMenu, StartRace, StartRequest, StartTournaments
 from client.tui.step import RULING_REFERENCE, Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
-from client.tui.tournament_keys import asked_again
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import LeaveFor, Question
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch

@@ -78,6 +78,7 @@ def unsent(step: Step, message: ClientMessage) -> Step:
 
     A line they have typed to others stays in the prompt, to be sent later.
     """
+    offline = f"{step.offline[:1].lower()}{step.offline[1:]}"
     match message:
         case FollowLobby(follow=follows):
             return followed(step, lobby=not follows)
@@ -94,13 +95,13 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return followed(step, ready_at_once=True).note("Not connected. You will be ready once the connection is back.")
         case LeaveRace():
             # What was to follow it would come at a moment when nobody expects it.
-            return step.but(start=None).note(f"You have not left: {step.offline[:1].lower()}{step.offline[1:]}")
+            return step.but(start=None).note(f"You have not left: {offline}")
         case Say(text=text, phrase=None):
             return step.but(prompt=Prompt("chat", text, len(text))).note(step.offline)
         case Say():
-            return step.note(f"That was not said: {step.offline[:1].lower()}{step.offline[1:]}")
+            return step.note(f"That was not said: {offline}")
         case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text):
             step = step.but(prompt=Prompt("reason", text, len(text), message), ruling=None)
-            return step.note(f"Not done: {step.offline[:1].lower()}{step.offline[1:]}")
+            return step.note(f"Not done: {offline}")
         case _:
             return step.note(step.offline)

@@ -374,6 +374,7 @@ async def test_a_director_is_offered_no_verdict_that_the_server_would_refuse_and
         ("a table without a result", told, (), [*wins, "Draw", *forfeits, leave]),
         ("one with a result", told, ("down",), [*wins, "Draw", *forfeits, strike, leave]),
         ("a session, where nobody draws", replace(told, options=replace(told.options, format="session")), (), [*wins, *forfeits, leave]),
+        ("a round of which nothing is known", replace(told, round=9), (), [*wins, "Draw", *forfeits, leave]),
         ("a round that is over", over, ("down",), [*wins, "Draw", *forfeits, leave]),
         ("a knock-out, where a draw is run again", replace(told, options=knock_out), (), [*wins, "Draw", *forfeits, leave]),
         ("a knock-out's round that is over", replace(over, options=knock_out), ("down",), [*wins, *forfeits, leave]),

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, out_word, phase_sentence
-from client.tui.tournament_keys import VERDICTS, race_of
+from client.tui.rulings import VERDICTS, race_of
 from protocol.phrases import PHRASES
 from protocol.tournament_messages import CorrectResult, Tournament
 from protocol.tournaments import TableResult, TournamentOptions, TournamentTable
