@@ -25,10 +25,11 @@ from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
-from server.net.connection_limits import Admission, TrustedProxies
+from server.net.connection_limits import SHARE_RENEWED_S, SHARES_AT_ONCE, Admission, TrustedProxies
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.identification import Identification
+from server.net.limits import AddressRates
 from server.net.listener import AddressUnavailable, open_listeners, serving, tls_context
 from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
@@ -312,7 +313,14 @@ def _admission(settings: Settings) -> Admission:
         logger.warning(
             "at most %d connections, not %d: the system does not let this process open more files", most, settings.max_connections
         )
-    return Admission(most=most, most_per_address=settings.max_connections_per_address, proxies=TrustedProxies(settings.trusted_proxies))
+    per_address = settings.max_connections_per_address
+    comings = AddressRates(rate=per_address / SHARE_RENEWED_S, burst=SHARES_AT_ONCE * per_address)
+    return Admission(
+        most=most,
+        most_per_address=per_address,
+        proxies=TrustedProxies(settings.trusted_proxies),
+        is_calm=lambda host: not per_address or comings.allow(host, trio.current_time()),
+    )
 
 
 async def _opened(settings: Settings) -> Store:

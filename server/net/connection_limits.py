@@ -1,4 +1,4 @@
-"""Limits the number of connections, in all and from one address. Only bookkeeping; pure.
+"""Limits the connections in all and from one address: how many there are, and how fast they come. Only bookkeeping; pure.
 
 An address is what one host or household has: an IPv4 address, or the first 64 bits of an IPv6 address, since the rest can be chosen freely.
 All loopback addresses count as one, with a generous share. A client behind a trusted proxy counts for the address that the proxy names.
@@ -18,6 +18,11 @@ from typing import Final
 REFUSED_AT_ONCE = 100
 """Connections that are being told at one time that there are too many. Beyond that, the next are closed without a word."""
 
+SHARES_AT_ONCE: Final = 5
+SHARE_RENEWED_S: Final = 4.0
+"""As many connections as one address may have can come from it every SHARE_RENEWED_S, after SHARES_AT_ONCE times as many at once: a club
+behind one address may come back in the same second, each with several connections of a browser."""
+
 THIS_MACHINE: Final = "this machine"
 """The place of all loopback addresses. It may have all connections except a fifth, which is kept for others."""
 
@@ -33,7 +38,7 @@ class AdmissionOutcome(Enum):
     CROWDED = auto()
     """There are too many from this address: say so and close."""
     TURNED_AWAY = auto()
-    """There are too many to say so: close."""
+    """There are too many to say so, or they come too fast: close. Never the outcome for who comes through a trusted proxy."""
 
 
 class Ticket:
@@ -78,10 +83,17 @@ class Ticket:
 
 class Admission:
     """Counts connections and decides which come in; all listeners of a server share one. most, most_per_address: connections at once; 0 for
-    no limit per address.
+    no limit per address. is_calm: whether one more may come from this address now; not asked about this machine.
     """
 
-    def __init__(self, *, most: int, most_per_address: int, proxies: TrustedProxies | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        most: int,
+        most_per_address: int,
+        proxies: TrustedProxies | None = None,
+        is_calm: Callable[[str], bool] = lambda _: True,
+    ) -> None:
         self.proxies = proxies or TrustedProxies()
         self.most = most
         self.most_per_address = most_per_address
@@ -90,6 +102,7 @@ class Admission:
         """Gives the connections of an address at the other servers of the place."""
         self.refusals: Counter[str] = Counter()
         """How many connections were not let in, by reason."""
+        self._is_calm = is_calm
         self._refused = 0
         self._by_place: Counter[str] = Counter()
         # The resting connections by place, those that have rested longest first.
@@ -99,9 +112,15 @@ class Admission:
         """A connection has come from the address `host`."""
         by_proxy = self.proxies.trusts(host)
         place = None if by_proxy else place_of(host)
-        self._make_room(place)
         ticket = Ticket(self, place, by_proxy=by_proxy)
-        ticket.entry = self._judge(place)
+        if not self._comes_calmly(place, host):
+            # A thousand of them a second would cost a fifth of a core if they were heard out, or told why not.
+            ticket.entry = AdmissionOutcome.TURNED_AWAY
+        else:
+            self._make_room(place)
+            ticket.entry = self._judge(place)
+            if ticket.entry is not AdmissionOutcome.ADMITTED and self._refused >= REFUSED_AT_ONCE:
+                ticket.entry = AdmissionOutcome.TURNED_AWAY
         self._count(ticket)
         return ticket
 
@@ -110,9 +129,16 @@ class Admission:
         if ticket.entry is AdmissionOutcome.ADMITTED and ticket.place != place_of(host):
             self.left(ticket)
             ticket.place = place_of(host)
-            self._make_room(ticket.place)
-            ticket.entry = self._judge(ticket.place)
+            # The request has been read, so the proxy is always told.
+            if self._comes_calmly(ticket.place, host):
+                self._make_room(ticket.place)
+                ticket.entry = self._judge(ticket.place)
+            else:
+                ticket.entry = AdmissionOutcome.CROWDED
             self._count(ticket)
+
+    def _comes_calmly(self, place: str | None, host: str) -> bool:
+        return place is None or place == THIS_MACHINE or self._is_calm(host)
 
     def _count(self, ticket: Ticket) -> None:
         if ticket.entry is AdmissionOutcome.ADMITTED:
@@ -139,8 +165,6 @@ class Admission:
         crowded = self._crowded(place)
         if not crowded and self.inside < self.most:
             return AdmissionOutcome.ADMITTED
-        if self._refused >= REFUSED_AT_ONCE:
-            return AdmissionOutcome.TURNED_AWAY
         return AdmissionOutcome.CROWDED if crowded else AdmissionOutcome.FULL
 
     def rested(self, ticket: Ticket, give_way: Callable[[], None]) -> None:

@@ -150,6 +150,27 @@ def test_only_so_many_are_told_why_and_the_next_are_turned_away() -> None:
     assert admission.enter("192.0.2.3").entry is AdmissionOutcome.FULL
 
 
+def test_whoever_comes_too_fast_is_turned_away_without_taking_a_place_and_this_machine_never_does() -> None:
+    admission = Admission(most=10, most_per_address=5, is_calm=lambda host: host == "192.0.2.1")
+    assert [admission.enter(host).entry for host in ("192.0.2.1", "192.0.2.2", "127.0.0.1")] == [
+        AdmissionOutcome.ADMITTED,
+        AdmissionOutcome.TURNED_AWAY,
+        AdmissionOutcome.ADMITTED,
+    ]
+    assert (admission.inside, admission.refusals) == (2, {"turned-away": 1})
+
+
+def test_whoever_comes_through_a_proxy_is_always_told_why_they_are_refused() -> None:
+    admission = Admission(most=2 * REFUSED_AT_ONCE, most_per_address=1, proxies=PROXIES, is_calm=lambda host: host != "192.0.2.9")
+    tickets = [admission.enter("10.0.0.1") for _ in range(REFUSED_AT_ONCE + 10)]
+    for ticket in tickets:
+        ticket.name_client("10.0.0.1", ["192.0.2.1"])
+    assert [ticket.entry for ticket in tickets[1:]] == [AdmissionOutcome.CROWDED] * (REFUSED_AT_ONCE + 9)
+    hasty = admission.enter("10.0.0.1")
+    hasty.name_client("10.0.0.1", ["192.0.2.9"])
+    assert hasty.entry is AdmissionOutcome.CROWDED
+
+
 HOSTS = st.sampled_from(["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "127.0.0.1"])
 
 

@@ -192,6 +192,29 @@ async def test_behind_a_trusted_proxy_limits_count_by_the_address_that_it_names(
             pass
 
 
+async def test_behind_a_trusted_proxy_the_limit_holds_however_many_are_being_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.net.connection_limits.REFUSED_AT_ONCE", 0)
+    async with served(max_connections_per_address=1, trusted_proxies=("127.0.0.0/8",)) as url:
+        headers = [("X-Forwarded-For", "192.0.2.1")]
+        async with wired(url, additional_headers=headers):
+            with trio.fail_after(30):
+                assert (await refused(wired(url, additional_headers=headers))).status_code == 429
+
+
+async def test_an_address_from_which_connections_come_too_fast_is_not_answered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.net.connection_limits.place_of", lambda host: host)
+    monkeypatch.setattr("server.app.SHARES_AT_ONCE", 1)
+    monkeypatch.setattr("server.app.SHARE_RENEWED_S", 3600)
+    async with served(max_connections_per_address=3) as url:
+        for _ in range(3):
+            assert (await get(url, "/healthz")).endswith(b"ok\n")
+        try:
+            answer = await get(url, "/healthz")
+        except trio.BrokenResourceError:
+            answer = b""
+        assert answer == b""
+
+
 async def test_whoever_is_no_trusted_proxy_cannot_name_another_address() -> None:
     async with served(max_connections=5, max_connections_per_address=1) as url, AsyncExitStack() as here:
         for number in range(4):
