@@ -52,7 +52,7 @@ from server.net.connection import Connection
 from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
 from server.net.identification import Identification, Visit, put_out
-from server.net.limits import AddressRates
+from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, AddressRates
 from server.net.overload import Overload
 from server.net.traffic import Traffic
 from server.rooms.driver import Room
@@ -85,16 +85,11 @@ KEPT_A_SECOND: Final = 1 / 10
 race, but too few to fill the disk.
 """
 
-CODES_AT_ONCE: Final = 100
-CODES_A_SECOND: Final = 0.2
-CODE_AGAIN_MS: Final = 5000
-"""How many different codes that are not told to everybody may be tried from one address, at once and per second: too few to guess one. Of a
-race that takes years; of a tournament it does if its director chose a word, and not four digits. A club comes by few codes, however many
-they are.
-"""
-
 TRIED: Final = 4096
-"""So many codes are remembered with the address that tried them, those of all addresses together. The oldest make way."""
+TRIED_S: Final = 60.0
+"""A code costs its address nothing when it is tried again within TRIED_S, because a club comes by the same one. After that it does, because
+a race may have it by then. At most TRIED codes of all addresses together are remembered; the oldest make way.
+"""
 
 
 class Dispatch:
@@ -127,7 +122,7 @@ class Dispatch:
         most = connections_per_address
         self._kept = AddressRates(rate=KEPT_A_SECOND * most, burst=KEPT_PER_CONNECTION * most) if most else None
         self._codes = AddressRates(rate=CODES_A_SECOND, burst=CODES_AT_ONCE) if most else None
-        self._tried: dict[tuple[str, str], None] = {}
+        self._tried: dict[tuple[str, str], float] = {}  # when
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
@@ -294,7 +289,9 @@ class Dispatch:
                 visit.connection.start_soon(self._enter_run, visit, player, message)
             case Say():
                 self._say(visit, player, message)
-            case AskBoardsKey():
+            case AskBoardsKey(code=code):
+                if self._is_secret(player, code):
+                    self._check_guesses(visit, read_code(code))
                 self._ask_boards_key(visit, player, message)
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
@@ -317,12 +314,16 @@ class Dispatch:
 
     def _check_guesses(self, visit: Visit, code: str) -> None:
         """Refuse one more code from this address if it has tried too many others."""
-        if self._codes is None or visit.place is None or (visit.place, code) in self._tried:
+        if self._codes is None or visit.place is None:
             return
-        # A right one counts too: otherwise one could be told from a wrong one when no more are heard.
-        if not self._codes.allow(visit.connection.remote_host, trio.current_time()):
-            raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
-        self._tried[visit.place, code] = None
+        now = trio.current_time()
+        tried_at = self._tried.pop((visit.place, code), None)
+        if tried_at is None or tried_at + TRIED_S < now:
+            # A right one counts too: otherwise one could be told from a wrong one when no more are heard.
+            if not self._codes.allow(visit.connection.remote_host, now):
+                raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
+            tried_at = now
+        self._tried[visit.place, code] = tried_at
         if len(self._tried) > TRIED:
             del self._tried[next(iter(self._tried))]
 

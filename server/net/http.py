@@ -28,8 +28,8 @@ from protocol.errors import Refusal
 from protocol.pages import Problem
 from server.lobby.bans import Bans
 from server.net.connection import Caller
-from server.net.connection_limits import AdmissionOutcome, place_of
-from server.net.limits import AddressRates
+from server.net.connection_limits import THIS_MACHINE, AdmissionOutcome, place_of
+from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, AddressRates
 
 logger = logging.getLogger("carpet.net")
 
@@ -144,6 +144,13 @@ class NoPage(Exception):
         self.retry_after_s = retry_after_s
 
 
+class NoSuchCode(NoPage):
+    """No race has the code in the path. Whoever asks for too many of these is shown no page for a while."""
+
+    def __init__(self) -> None:
+        super().__init__(HTTPStatus.NOT_FOUND, "No race has that code now. It may be over, or the code mistyped: ask for it again.")
+
+
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
 """Makes a page. Raises NoPage or Elsewhere. Cancelled if it takes longer than a request may."""
 
@@ -190,6 +197,7 @@ class Site:
         self._problem = problem
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
+        self._misses = AddressRates(rate=CODES_A_SECOND, burst=CODES_AT_ONCE)
         self._request_rates = AddressRates(rate=REQUESTS_A_SECOND, burst=REQUESTS_AT_ONCE)
 
     async def answer(self, caller: Caller, request: Request, *, secure: bool) -> Response | None:
@@ -226,9 +234,15 @@ class Site:
                 self._bans.check("address", place_of(caller.remote_host))
             route, asked = self._find(request.path, _base(request, secure=secure))
             rates = self._file_rates if route.is_file else self._rates
-            if not rates.allow(caller.remote_host, trio.current_time()):
+            now = trio.current_time()
+            if not rates.allow(caller.remote_host, now):
                 self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests from one address; slow down.", retry_after_s=1)
+            # Otherwise the pages of races that are not public would tell which codes they have.
+            if not route.is_file and place_of(caller.remote_host) != THIS_MACHINE and self._misses.is_spent(caller.remote_host, now):
+                self.refused += 1
+                sentence = "Many codes have been tried from your address; wait a little."
+                raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, sentence, retry_after_s=CODE_AGAIN_MS // 1000)
             page = _tagged(await route.show(asked))
             # The header may be repeated, and a proxy that compresses makes the tag a weak one.
             known = ",".join(request.headers.get_all("If-None-Match")).split(",")
@@ -241,6 +255,8 @@ class Site:
             response.headers["Location"] = moved.place
             return response
         except NoPage as refused:
+            if isinstance(refused, NoSuchCode):
+                self._misses.allow(caller.remote_host, trio.current_time())
             return self._refused(refused, request)
         except Refusal as refusal:
             return self._refused(NoPage(HTTPStatus.FORBIDDEN, refusal.sentence), request)

@@ -68,6 +68,14 @@ class Seldom:
         return count
 
 
+CODES_AT_ONCE = 100
+CODES_A_SECOND = 0.2
+CODE_AGAIN_MS = 5000
+"""How many different codes that are not told to everybody may be tried from one address, at once and per second: too few to guess one. Of a
+race that takes years; of a tournament it does if its director chose a word, and not four digits. A club comes by few codes, however many
+they are.
+"""
+
 ADDRESSES = 4096
 """Addresses that are remembered. The one unheard of for longest makes way for a new one, and starts afresh when it comes again."""
 
@@ -84,10 +92,16 @@ class AddressRates:
     def allow(self, host: str, now: float) -> bool:
         """Whether one more request may come from this host, a numeric address. now: as in `RateLimit.judge`."""
         place = place_of(host)
-        if place is None:
-            return True
+        return place is None or self._limit(place).judge(now) is RateDecision.PASS
+
+    def is_spent(self, host: str, now: float) -> bool:
+        """Whether `allow` would say no. Takes nothing."""
+        place = place_of(host)
+        return place is not None and self._limit(place).left(now) < 1
+
+    def _limit(self, place: str) -> RateLimit:
         limit = self._limits.pop(place, None) or RateLimit(rate=self._rate, burst=self._burst)
         self._limits[place] = limit
         if len(self._limits) > self._addresses:
             self._limits.popitem(last=False)
-        return limit.judge(now) is RateDecision.PASS
+        return limit

@@ -15,7 +15,7 @@ from protocol.pages import is_race_id
 from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
 from protocol.text import read_code
-from server.net.http import Asked, Elsewhere, NoPage
+from server.net.http import Asked, Elsewhere, NoPage, NoSuchCode
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import no_such_player, no_such_race, record_of
 from server.pages.readers import Readers
@@ -123,8 +123,7 @@ class Documents:
             race = await self._readers.ask(lambda store: store.last_race(code)) if is_code(code) else None
             if race is not None:
                 raise Elsewhere(f"/race/{race}") from refusal
-            sentence = "No race has that code now. It may be over, or the code mistyped: ask for it again."
-            raise NoPage(HTTPStatus.NOT_FOUND, sentence) from refusal
+            raise NoSuchCode from refusal
 
     async def _race(self, asked: Asked) -> Description:
         race = asked.values["id"]

@@ -16,11 +16,12 @@ from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge, RunDail
 from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.tournament_messages import EnterTournament
 from protocol.views import ChatLine, RaceOptions
-from protocol.watch_messages import Unwatch, Unwatched, Watched, WatchRace
+from protocol.watch_messages import AskBoardsKey, Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.net.connection import Caller
-from server.net.dispatch import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, KEPT_A_SECOND, KEPT_PER_CONNECTION
+from server.net.dispatch import KEPT_A_SECOND, KEPT_PER_CONNECTION, TRIED_S
 from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEWCOMERS_PER_CONNECTION
+from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS
 from server.store.availability import Outage
@@ -78,17 +79,17 @@ async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(m
 async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
 
-    def guesses(text: str) -> tuple[JoinRace | WatchRace | EnterTournament, ...]:
-        return JoinRace(code=f"J{text}"), WatchRace(code=f"W{text}"), EnterTournament(id="ABCDEF", code=text)
+    def guesses(text: str) -> tuple[JoinRace | WatchRace | EnterTournament | AskBoardsKey, ...]:
+        return JoinRace(code=f"J{text}"), WatchRace(code=f"W{text}"), EnterTournament(id="ABCDEF", code=text), AskBoardsKey(code=f"B{text}")
 
     async with open_house(connections_per_address=2) as house, house.guest("Ann") as ann, house.guest("Eve") as eve:
         private = (await ann.open(public=False)).code
         for number in range(CODES_AT_ONCE):
             # Whatever was tried before costs nothing: many may come by one code.
             for _ in range(3):
-                assert (await eve.error_for(guesses(f"{number:05}")[number % 3])).code != ErrorCode.SERVER_BUSY
+                assert (await eve.error_for(guesses(f"{number:05}")[number % 4])).code != ErrorCode.SERVER_BUSY
         # Then a right one is not told from a wrong one; whoever has a seat comes back to it, and this machine has no limit.
-        for request in (*guesses("x"), JoinRace(code=private)):
+        for request in (*guesses("x"), JoinRace(code=private), AskBoardsKey(code=private)):
             error = await eve.error_for(request)
             assert (error.code, error.retry_after_ms) == (ErrorCode.SERVER_BUSY, CODE_AGAIN_MS)
         await ann.ask(JoinRace(code=private), Room)
@@ -100,6 +101,16 @@ async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_gu
         monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
         await trio.sleep(1 / CODES_A_SECOND)
         await eve.ask(JoinRace(code=private), Room)
+
+
+async def test_codes_that_were_tried_long_ago_cannot_be_tried_over_and_over_until_a_race_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+    async with open_house(connections_per_address=2) as house, house.guest("Eve") as eve:
+        for number in range(CODES_AT_ONCE):
+            await eve.error_for(JoinRace(code=f"G{number}"))
+        await trio.sleep(TRIED_S + 1)
+        asked = [(await eve.error_for(JoinRace(code=f"G{number}"))).code for number in range(CODES_AT_ONCE)]
+        assert asked.count(ErrorCode.NO_SUCH_ROOM) == int((TRIED_S + 1) * CODES_A_SECOND)
 
 
 async def test_the_codes_that_addresses_have_tried_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from server.net.http import HASTE_S, Asked, NoPage, Page, Route, Site
+from server.net.http import HASTE_S, Asked, NoPage, NoSuchCode, Page, Route, Site
 from server.net.limits import AddressRates
 from server.net.page_connection import PageConnection
 from tests.server.net.wire import House, received_by
@@ -188,6 +188,29 @@ async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(house: Ho
         assert (await house.ask(target)).status == 200
     await trio.sleep(10_001)
     assert (await house.ask("/echo.json")).status == 200
+
+
+async def test_from_one_address_not_so_many_pages_are_tried_that_the_code_of_a_race_could_be_guessed(
+    house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def show(asked: Asked) -> Page:
+        if asked.values["code"] != "RIGHT":
+            raise NoSuchCode
+        return Page(b"here")
+
+    monkeypatch.setattr(house.site, "_routes", (Route("/play/{code}", show), Route("/page.js", echo.show, is_file=True)))
+    monkeypatch.setattr(house.site, "_rates", AddressRates(rate=1000, burst=1000))
+    # So slow that the jumps of the clock bring no page more.
+    monkeypatch.setattr(house.site, "_misses", AddressRates(rate=0.0001, burst=3))
+    monkeypatch.setattr(PageConnection, "remote_host", "192.0.2.1")
+    assert (await house.ask("/play/RIGHT")).status == 200
+    assert [(await house.ask(f"/play/{number}")).status for number in range(5)] == [404, 404, 404, 429, 429]
+    answered = await house.ask("/play/RIGHT")
+    assert answered.problem == (429, "Many codes have been tried from your address; wait a little.")
+    assert answered.headers["retry-after"] == "5"
+    assert (await house.ask("/page.js")).status == 200
+    await trio.sleep(10_001)
+    assert (await house.ask("/play/RIGHT")).status == 200
 
 
 async def test_whoever_goes_on_asking_for_anything_too_fast_is_answered_a_second_later(
