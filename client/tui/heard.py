@@ -21,10 +21,10 @@ from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
 from client.tui.room import ask_held, is_wanted, race_at_once, ready
-from client.tui.rulings import asked_again
+from client.tui.rulings import asked_again, lost
 from client.tui.screens import shown
 from client.tui.start import Start, StartHome, StartLesson, StartMatch, StartMenu, StartRace, StartRequest, StartTournaments
-from client.tui.step import RULING_REFERENCE, Step
+from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
 from client.tui.tournament_view_state import TournamentView
@@ -261,10 +261,10 @@ def _at_tournaments(step: Step, event: Event) -> Step:
         case Called(id=tournament) if view_state is None or view_state.id != tournament:
             # After the race the player comes back to its tournament.
             step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
-        case Lost() if step.ui.ruling is not None:
-            step = step.but(ruling=None, lost_ruling=step.ui.ruling)
-        case Decided(ref=ref) | Error(ref=ref) if ref == RULING_REFERENCE:
-            step = step.but(ruling=None)
+        case Lost() if step.ui.rulings:
+            step = lost(step)
+        case Decided(ref=ref) | Error(ref=ref) if any(each.ref == ref for each in step.ui.rulings):
+            step = step.but(rulings=tuple(each for each in step.ui.rulings if each.ref != ref))
         case Tournament():
             step = asked_again(step, event)
         case Decided(id=tournament, ref=ref) if ref == CREATE_REFERENCE:

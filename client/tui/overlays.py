@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
@@ -266,5 +268,7 @@ def _answer(step: Step, question: Question, line: int) -> Step:
             return step.then(Quit(wanted))
         case Share() as wanted:
             return step.note("Writing...").then(wanted)
+        case tuple() as rulings:
+            return reduce(Step.send, rulings, step)
         case message:
             return step.send(message)

@@ -68,31 +68,55 @@ def can_be_corrected(told: Tournament, table: TournamentTable) -> bool:
     return table.counted and (table.result is not None or told.phase not in DONE_PHASES)
 
 
+def lost(step: Step) -> Step:
+    """The connection is lost: remember the rulings that got no answer."""
+
+    def known(ruling: Ruling) -> TableResult | None:
+        tournament = step.state.tournaments.tournament(ruling.id)
+        return _known_result(tournament.told, ruling) if tournament is not None else None
+
+    return step.but(rulings=(), lost_rulings=(*step.ui.lost_rulings, *((each, known(each)) for each in step.ui.rulings)))
+
+
 def asked_again(step: Step, told: Tournament) -> Step:
-    """Where a ruling got no answer before the connection was lost, and was not carried out: ask whether to send it again."""
-    ruling, tournament = step.ui.lost_ruling, step.state.tournaments.tournament(told.id)
-    if ruling is None or ruling.id != told.id or tournament is None or step.ui.question is not None or step.ui.prompt is not None:
+    """Where rulings got no answer before the connection was lost, and were not carried out: ask whether to send them again."""
+    tournament = step.state.tournaments.tournament(told.id)
+    if not step.ui.lost_rulings or tournament is None or step.ui.question is not None or step.ui.prompt is not None:
         return step
-    if isinstance(ruling, CorrectResult) and told.round != ruling.round:
-        # Of another round's tables nothing is known.
+    # Of another round's tables nothing is known.
+    seen = [
+        (ruling, before)
+        for ruling, before in step.ui.lost_rulings
+        if ruling.id == told.id and (not isinstance(ruling, CorrectResult) or ruling.round == told.round)
+    ]
+    step = step.but(lost_rulings=tuple(each for each in step.ui.lost_rulings if each not in seen))
+    undone = tuple(ruling for ruling, before in seen if not _is_settled(told, ruling, before))
+    if not undone:
         return step
-    step = step.but(lost_ruling=None)
-    if _is_carried_out(told, ruling):
-        return step
-    lost = f"The connection was lost before this was decided: {_ruling_words(tournament, ruling)}."
-    return step.ask(lost, ("Decide it now", "Leave it as it is"), (ruling, None))
+    it, this_was = ("it", "this was") if len(undone) == 1 else ("them", "these were")
+    words = "; ".join(_ruling_words(tournament, ruling) for ruling in undone)
+    text = f"The connection was lost before {this_was} decided: {words}."
+    return step.ask(text, (f"Decide {it} now", "Leave it as it is"), (undone, None))
 
 
-def _is_carried_out(told: Tournament, ruling: Ruling) -> bool:
+def _is_settled(told: Tournament, ruling: Ruling, before: TableResult | None) -> bool:
+    """Whether it was carried out, or its race has had another result since. before: the one that it had when the connection was lost."""
     match ruling:
-        case CorrectResult(result=result, race=race):
-            races = next((table.races for table in told.tables if table.table == ruling.table), ())
-            known = races[race - 1] if race <= len(races) else None
-            return _verdict_of(known) == _verdict_of(result)
+        case CorrectResult(result=result):
+            known = _known_result(told, ruling)
+            return known != before or _verdict_of(known) == _verdict_of(result)
         case RemoveEntrant(entrant=entrant, remove=remove):
             return any(each.id == entrant and each.withdrawn is remove for each in told.entrants)
         case EndTournament():
             return told.phase in DONE_PHASES
+
+
+def _known_result(told: Tournament, ruling: Ruling) -> TableResult | None:
+    """The result of the race that a ruling is about."""
+    if not isinstance(ruling, CorrectResult) or ruling.round != told.round:
+        return None
+    races = next((table.races for table in told.tables if table.table == ruling.table), ())
+    return races[ruling.race - 1] if ruling.race <= len(races) else None
 
 
 def _verdict_of(result: TableResult | None) -> tuple[str, bool] | None:

@@ -14,7 +14,7 @@ from client.tui.ui_state import Answer, Prompt, Question, RulesPage, Ui
 from protocol.client_messages import ClientMessage
 
 RULING_REFERENCE: Final = 2**31 - 8
-"""The `ref` of a director's rulings, to know when one is answered."""
+"""The `ref` of a director's ruling, to know when it is answered. Further ones that wait for an answer have the numbers below it."""
 
 
 class Step(Struct, frozen=True):
@@ -36,8 +36,8 @@ class Step(Struct, frozen=True):
     def send(self, message: ClientMessage, *, fresh_nonce: bool = False) -> Step:
         """The step with one more request to send."""
         if isinstance(message, Ruling):
-            message = replace(message, ref=RULING_REFERENCE)
-            return self.but(ruling=message).then(Send(message))
+            message = replace(message, ref=min((each.ref for each in self.ui.rulings), default=RULING_REFERENCE + 1) - 1)
+            return self.but(rulings=(*self.ui.rulings, message)).then(Send(message))
         return self.then(Send(message, fresh_nonce))
 
     def note(self, words: str) -> Step:

@@ -101,7 +101,8 @@ def unsent(step: Step, message: ClientMessage) -> Step:
         case Say():
             return step.note(f"That was not said: {offline}")
         case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text):
-            step = step.but(prompt=Prompt("reason", text, len(text), message), ruling=None)
+            unanswered = tuple(each for each in step.ui.rulings if each.ref != message.ref)
+            step = step.but(prompt=Prompt("reason", text, len(text), message), rulings=unanswered)
             return step.note(f"Not done: {offline}")
         case _:
             return step.note(step.offline)

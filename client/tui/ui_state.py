@@ -18,7 +18,7 @@ from client.tui.replay_state import ReplayState
 from client.tui.start import Start, StartLesson, StartMenu, StartRace, StartTournaments, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
-from protocol.tournaments import TournamentOptions
+from protocol.tournaments import TableResult, TournamentOptions
 from protocol.views import RaceOptions
 
 
@@ -40,8 +40,8 @@ class GiveReason(Struct, frozen=True):
     about: Ruling
 
 
-Answer: TypeAlias = ClientMessage | QuitNow | LeaveFor | GiveReason | PlayOnWanted | Share
-"""What an answer to a question leads to: a plain request, or one of the others."""
+Answer: TypeAlias = ClientMessage | tuple[Ruling, ...] | QuitNow | LeaveFor | GiveReason | PlayOnWanted | Share
+"""What an answer to a question leads to: a plain request, several rulings, or one of the others."""
 
 
 class Question(Struct, frozen=True):
@@ -114,9 +114,9 @@ class Ui(Struct, frozen=True):
     help_from: the first visible line of the help page, None if closed.
     details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
-    tournament_view: where the player looks at tournaments, None if they do not. ruling: the last one sent, until it is answered.
-    lost_ruling: the same, once the connection is lost. daily: they look at the deal of the day. daily_turned_ms: when they turned to other
-    rules there.
+    tournament_view: where the player looks at tournaments, None if they do not. rulings: those sent and not answered.
+    lost_rulings: the same, once the connection is lost, each with the result that its race had by then. daily: they look at the deal of the
+    day. daily_turned_ms: when they turned to other rules there.
 
     start: what the screens were started for and have not asked for yet. own_server: the server is for this player alone and ends with them.
     only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
@@ -155,8 +155,8 @@ class Ui(Struct, frozen=True):
     watch: WatchModel | None = None
     first_seat: int = 0
     tournament_view: TournamentView | None = None
-    ruling: Ruling | None = None
-    lost_ruling: Ruling | None = None
+    rulings: tuple[Ruling, ...] = ()
+    lost_rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
     daily: bool = False
     daily_turned_ms: int = 0
     start: Start | None = None

@@ -10,11 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Back, Lost, RoundTrip
+from client.tui.actions import Ruling
 from client.tui.start import StartTournaments
 from client.tui.step import RULING_REFERENCE
 from client.tui.subscriptions import FOLLOW_REFERENCE
 from client.tui.tournament_form import CREATE_REFERENCE
-from protocol.client_messages import FollowLobby, JoinRace, LeaveRace
+from protocol.client_messages import ClientMessage, FollowLobby, JoinRace, LeaveRace
 from protocol.errors import ErrorCode
 from protocol.record import SeatRecord
 from protocol.room_events import Ended
@@ -299,47 +300,52 @@ async def test_pages_turn_and_rounds_go_back_and_forth() -> None:
         assert JoinRace(code="HKTRWM") in run.link.taken()
 
 
+def rulings_of(run: Run) -> list[ClientMessage]:
+    """What was sent since, with the rulings as if each were the only one without an answer."""
+    return [replace(each, ref=RULING_REFERENCE) if isinstance(each, Ruling) else each for each in run.link.taken()]
+
+
 async def test_the_directors_keys_ask_for_what_they_say() -> None:
     async with before(directed(tournaments.told())) as run:
         await run.give("S", "b", "2")
-        assert run.link.taken() == [StartTournament(id=ID), AddBot(id=ID, bot=scenes.BOTS[1].name)]
+        assert rulings_of(run) == [StartTournament(id=ID), AddBot(id=ID, bot=scenes.BOTS[1].name)]
         await run.say(directed(tournaments.told(phase="check-in")))
         await run.give("+", "2", "S")
-        assert run.link.taken() == [ExtendCheckIn(id=ID, more_s=120)]
+        assert rulings_of(run) == [ExtendCheckIn(id=ID, more_s=120)]
         assert run.screen.shows("Pair the first round without the 2 who have not checked in?")
         await run.give("y")
-        assert run.link.taken() == [StartTournament(id=ID)]
+        assert rulings_of(run) == [StartTournament(id=ID)]
         await run.say(directed(tournaments.told(phase="check-in", entrants=tournaments.ENTRANTS[1:])))
         await run.give("S")
         assert run.screen.shows("Pair the first round without Clara?")
         await run.give("esc")
         await run.say(directed(tournaments.told(phase="check-in", entrants=tournaments.ENTRANTS[3:])))
         await run.give("S")
-        assert run.link.taken() == [StartTournament(id=ID)]
+        assert rulings_of(run) == [StartTournament(id=ID)]
         await run.say(directed(tournaments.running(phase="between")))
         await run.give("N", "P")
-        assert run.link.taken() == [PairRound(id=ID, round=3), PauseTournament(id=ID)]
+        assert rulings_of(run) == [PairRound(id=ID, round=3), PauseTournament(id=ID)]
         await run.say(directed(tournaments.running(phase="paused")))
         await run.give("P", "tab", "X", "n", "X", "y", *"asked to", "enter")
-        assert run.link.taken() == [
+        assert rulings_of(run) == [
             PauseTournament(id=ID, pause=False),
             RemoveEntrant(id=ID, entrant=tournaments.ANNA, reason="asked to", ref=RULING_REFERENCE),
         ]
         await run.give("Z", "y", "esc")
-        assert run.link.taken() == []
+        assert rulings_of(run) == []
         await run.give("Z", "y", "enter")
-        assert run.link.taken() == [EndTournament(id=ID, ref=RULING_REFERENCE)]
+        assert rulings_of(run) == [EndTournament(id=ID, ref=RULING_REFERENCE)]
 
 
 async def test_a_director_lets_somebody_back_in_and_removes_either_player_of_a_table() -> None:
     async with before(directed(tournaments.running())) as run:
         await run.give("X", "1", *"gone home", "enter")
         await run.give("X", "3")
-        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p2", reason="gone home", ref=RULING_REFERENCE)]
+        assert rulings_of(run) == [RemoveEntrant(id=ID, entrant="p2", reason="gone home", ref=RULING_REFERENCE)]
         await run.give("tab", "down", "down", "down", "X")
         assert run.screen.shows("Let Dan back in, from the next round on?")
         await run.give("y", "enter")
-        assert run.link.taken() == [RemoveEntrant(id=ID, entrant="p4", remove=False, ref=RULING_REFERENCE)]
+        assert rulings_of(run) == [RemoveEntrant(id=ID, entrant="p4", remove=False, ref=RULING_REFERENCE)]
     table = tournaments.table(1, "p4", None)
     async with before(directed(tournaments.running(tables=(table,)))) as run:
         await run.give("X")
@@ -349,12 +355,12 @@ async def test_a_director_lets_somebody_back_in_and_removes_either_player_of_a_t
 async def test_a_result_is_corrected_entered_and_struck_with_a_reason() -> None:
     async with before(directed(tournaments.running())) as run:
         await run.give("down", "E", "2", *"read wrong", "enter")
-        assert run.link.taken() == [replace(RULED, reason="read wrong")]
+        assert rulings_of(run) == [replace(RULED, reason="read wrong")]
         await run.give("up", "E", "6", "enter")
         neither = TableResult(verdict="neither", forfeit=True)
-        assert run.link.taken() == [replace(RULED, table=1, result=neither)]
+        assert rulings_of(run) == [replace(RULED, table=1, result=neither)]
         await run.give("down", "E", "7", "enter")
-        assert run.link.taken() == [replace(RULED, result=None)]
+        assert rulings_of(run) == [replace(RULED, result=None)]
 
 
 async def test_a_director_is_offered_no_verdict_that_the_server_would_refuse_and_enter_alone_gives_none() -> None:
@@ -461,6 +467,28 @@ async def test_nothing_is_asked_about_a_ruling_that_was_carried_out_although_its
         assert not run.screen.shows("The connection was lost before")
         # Nor later, should it be corrected again.
         await run.say(directed(tournaments.running()))
+        assert not run.screen.shows("The connection was lost before")
+
+
+async def test_each_of_several_rulings_whose_answers_were_lost_is_asked_about() -> None:
+    async with before(directed(tournaments.running())) as run:
+        await run.give("down", "E", "2", "enter", "Z", "y", "enter", "tab", "X", "y", "enter")
+        corrected, ended, removed = run.link.taken()
+        await run.say(Decided(id=ID, number=9, ref=ended.ref), Lost("gone", 1), UP, scenes.welcome(), Back())
+        run.link.taken()
+        await run.say(directed(tournaments.running()))
+        assert run.screen.shows("The connection was lost before these were decided:")
+        await run.give("y")
+        again = run.link.taken()
+        assert [replace(each, ref=0) for each in again] == [replace(each, ref=0) for each in (corrected, removed)]
+        assert len({each.ref for each in again}) == 2
+
+
+async def test_nothing_is_asked_about_a_struck_result_once_its_table_has_raced_again() -> None:
+    async with unanswered("down", "E", "7", "enter") as run:
+        first, second, *others = tournaments.running().tables
+        fresh = TableResult(verdict="first", first_home=52, second_home=3)
+        await run.say(directed(tournaments.running(tables=(first, replace(second, result=fresh, races=(fresh,)), *others))))
         assert not run.screen.shows("The connection was lost before")
 
 
