@@ -94,7 +94,8 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+# Each of many commands has examples of its own.
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings().max_examples // 2)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_whatever_a_page_says_is_printed_as_text(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, seed: int

@@ -131,7 +131,7 @@ def check(picture: Picture, size: tuple[int, int]) -> None:
         assert text_width(text) == size[0]
 
 
-@settings(max_examples=5 * settings().max_examples)
+@settings(max_examples=3 * settings().max_examples)
 @given(seed=SEEDS)
 def test_whatever_a_server_sends_and_a_player_types_every_screen_is_drawn_within_the_terminal(seed: int) -> None:
     Visitor(random.Random(seed)).visit()
