@@ -132,6 +132,10 @@ class Caller(ABC):
             named = named_by_proxies(headers.get_all("X-Forwarded-For"), headers.get_all("Forwarded"))
             self._client_host = self._ticket.name_client(str(self.remote_address[0]), named)
 
+    def open_websocket(self) -> None:
+        """If it comes through a trusted proxy, judge how fast its client opens WebSockets: see `entry`."""
+        self._ticket.open_websocket(self.remote_host)
+
 
 class Connection(Caller):
     """The server's end of one connection. Satisfies `server.spectate.spectator.SpectatorConnection`."""

@@ -64,6 +64,11 @@ class Ticket:
         self._admission.moved(self, client)
         return client
 
+    def open_websocket(self, client: str) -> None:
+        """It is to be a WebSocket of the client at this address. Afterwards `entry` says whether it may be."""
+        if self._admission is not None and self.by_proxy:
+            self._admission.opened(self, client)
+
     def rest(self, give_way: Callable[[], None]) -> None:
         """No request is being made. give_way: called when the connection's place has been given to another."""
         if self._admission is not None:
@@ -100,6 +105,8 @@ class Admission:
         self.inside = 0
         self.elsewhere: Callable[[str], int] = lambda _: 0
         """Gives the connections of an address at the other servers of the place."""
+        self.on_refused: Callable[[Ticket], None] = lambda _: None
+        """Called with each that is not let in."""
         self.refusals: Counter[str] = Counter()
         """How many connections were not let in, by reason."""
         self._is_calm = is_calm
@@ -129,12 +136,16 @@ class Admission:
         if ticket.entry is AdmissionOutcome.ADMITTED and ticket.place != place_of(host):
             self.left(ticket)
             ticket.place = place_of(host)
+            self._make_room(ticket.place)
             # The request has been read, so the proxy is always told.
-            if self._comes_calmly(ticket.place, host):
-                self._make_room(ticket.place)
-                ticket.entry = self._judge(ticket.place)
-            else:
-                ticket.entry = AdmissionOutcome.CROWDED
+            ticket.entry = self._judge(ticket.place)
+            self._count(ticket)
+
+    def opened(self, ticket: Ticket, host: str) -> None:
+        """For `Ticket.open_websocket` alone. A proxy may make a connection for each request, so that only those that stay are judged."""
+        if ticket.entry is AdmissionOutcome.ADMITTED and not self._comes_calmly(ticket.place, host):
+            self.left(ticket)
+            ticket.entry = AdmissionOutcome.CROWDED
             self._count(ticket)
 
     def _comes_calmly(self, place: str | None, host: str) -> bool:
@@ -148,6 +159,7 @@ class Admission:
             return
         self._refused += ticket.entry is not AdmissionOutcome.TURNED_AWAY
         self.refusals[ticket.entry.name.lower().replace("_", "-")] += 1
+        self.on_refused(ticket)
 
     def _crowded(self, place: str | None) -> bool:
         if place is None or not self.most_per_address:

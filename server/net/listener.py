@@ -20,18 +20,20 @@ from websockets.trio.server import serve
 from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
+from protocol.text import counted
 from server.net.connection import PING_INTERVAL_S, Caller, Dispatch
-from server.net.connection_limits import Admission, AdmissionOutcome
+from server.net.connection_limits import Admission, AdmissionOutcome, Ticket
 from server.net.frames import Opening, opening
 from server.net.http import Site, text_response
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
 from server.net.hub import Hub, worked_s
 from server.net.hub_connection import HubConnection
+from server.net.limits import Seldom
 from server.net.origins import Origins
 from server.net.overload import BUSY_SENTENCE, LOOK_S, UNTIRING, Overload
 from server.net.page_connection import PageConnection
 from server.net.plain_connection import PlainConnection
-from server.net.stream import CLOSING_S, HANDSHAKE_S, RoundTripRule, SocketListener, SocketStream, TlsStream
+from server.net.stream import CLOSING_S, HANDSHAKE_S, TOLD_EVERY_S, RoundTripRule, SocketListener, SocketStream, TlsStream
 from server.net.traffic import Traffic
 
 STOPPING_S = 3.0
@@ -59,6 +61,7 @@ async def open_listeners(host: str, port: int, admission: Admission) -> tuple[in
     except OSError as error:
         why = error.strerror or str(error)
         raise AddressUnavailable(f"cannot listen on {host} port {port}: {why}; choose another with --host and --port") from error
+    admission.on_refused = partial(_log_refused, admission, Seldom(TOLD_EVERY_S))
     chosen: int = listeners[0].socket.getsockname()[1]
     if port == 0:
         # The host's other addresses were given other ports, but clients can be told only one.
@@ -66,6 +69,18 @@ async def open_listeners(host: str, port: int, admission: Admission) -> tuple[in
             await listener.aclose()
         del listeners[1:]
     return chosen, [SocketListener(socket.socket(fileno=listener.socket.detach()), admission) for listener in listeners]
+
+
+def _log_refused(admission: Admission, seldom: Seldom, ticket: Ticket) -> None:
+    if count := seldom.happened(trio.current_time()):
+        logger.warning(
+            "%s refused, the last from %s; %d open: --max-connections is %d, --max-connections-per-address %d",
+            counted(count, "connection"),
+            ticket.place or "this machine",
+            admission.inside,
+            admission.most,
+            admission.most_per_address,
+        )
 
 
 @asynccontextmanager
@@ -216,6 +231,7 @@ class _Door:
     def admits(self, connection: HubConnection, opened: Opening) -> bool:
         if connection.is_by_proxy:
             connection.find_client(opened.headers)
+            connection.open_websocket()
         if connection.entry is not AdmissionOutcome.ADMITTED or self._stopping:
             return False
         return not opened.from_page or self._origins.admit(opened.headers)
@@ -273,6 +289,10 @@ class _Door:
             return busy
         caller.find_client(request.headers)
         response = await self._site.answer(caller, request, secure=self._tls is not None)
+        if response is None and self._hub is None and caller.is_by_proxy:
+            caller.open_websocket()
+            if caller.entry is not AdmissionOutcome.ADMITTED:
+                response = await self._site.answer(caller, request, secure=self._tls is not None)
         if response is None and not self._origins.admit(request.headers):
             return text_response(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")
         return response

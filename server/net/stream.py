@@ -20,7 +20,6 @@ from typing import Any
 
 import trio
 
-from protocol.text import counted
 from server.net.connection_limits import Admission, AdmissionOutcome, Ticket
 from server.net.limits import Seldom
 
@@ -275,7 +274,6 @@ class SocketListener(trio.abc.Listener[SocketStream]):
         self._admission = admission
         self._accepted = 0  # connections, since it last had to wait
         self._short = Seldom(TOLD_EVERY_S)
-        self._too_many = Seldom(TOLD_EVERY_S)
 
     async def accept(self) -> SocketStream:
         """The next connection. If one has come already it is returned at once, without letting other tasks run, except for every eighth."""
@@ -300,7 +298,8 @@ class SocketListener(trio.abc.Listener[SocketStream]):
                 await trio.sleep(SHORTAGE_S)
                 continue
             self._accepted += 1
-            ticket = self._ticket(address)
+            host = address[0] if isinstance(address, tuple) else ""
+            ticket = self._admission.enter(host) if self._admission is not None else Ticket()
             try:
                 if ticket.entry is not AdmissionOutcome.TURNED_AWAY:
                     return SocketStream(sock, ticket, peer=address)
@@ -320,21 +319,6 @@ class SocketListener(trio.abc.Listener[SocketStream]):
             await trio.lowlevel.wait_readable(self.socket)
         except OSError as error:
             raise trio.ClosedResourceError from error
-
-    def _ticket(self, address: Any) -> Ticket:
-        if self._admission is None:
-            return Ticket()
-        ticket = self._admission.enter(address[0] if isinstance(address, tuple) else "")
-        if ticket.entry is not AdmissionOutcome.ADMITTED and (count := self._too_many.happened(trio.current_time())):
-            logger.warning(
-                "%s refused, the last from %s; %d open: --max-connections is %d, --max-connections-per-address %d",
-                counted(count, "connection"),
-                ticket.place or "this machine",
-                self._admission.inside,
-                self._admission.most,
-                self._admission.most_per_address,
-            )
-        return ticket
 
     async def aclose(self) -> None:
         if self.socket.fileno() != -1:

@@ -161,14 +161,24 @@ def test_whoever_comes_too_fast_is_turned_away_without_taking_a_place_and_this_m
 
 
 def test_whoever_comes_through_a_proxy_is_always_told_why_they_are_refused() -> None:
-    admission = Admission(most=2 * REFUSED_AT_ONCE, most_per_address=1, proxies=PROXIES, is_calm=lambda host: host != "192.0.2.9")
+    admission = Admission(most=2 * REFUSED_AT_ONCE, most_per_address=1, proxies=PROXIES)
     tickets = [admission.enter("10.0.0.1") for _ in range(REFUSED_AT_ONCE + 10)]
     for ticket in tickets:
         ticket.name_client("10.0.0.1", ["192.0.2.1"])
     assert [ticket.entry for ticket in tickets[1:]] == [AdmissionOutcome.CROWDED] * (REFUSED_AT_ONCE + 9)
-    hasty = admission.enter("10.0.0.1")
-    hasty.name_client("10.0.0.1", ["192.0.2.9"])
-    assert hasty.entry is AdmissionOutcome.CROWDED
+
+
+def test_through_a_proxy_only_websockets_can_come_too_fast_and_those_that_do_keep_no_place() -> None:
+    admission = Admission(most=10, most_per_address=5, proxies=PROXIES, is_calm=lambda host: host != "192.0.2.9")
+    refused: list[Ticket] = []
+    admission.on_refused = refused.append
+    hasty, calm = admission.enter("10.0.0.1"), admission.enter("10.0.0.1")
+    for ticket, client in ((hasty, "192.0.2.9"), (calm, "192.0.2.1")):
+        ticket.name_client("10.0.0.1", [client])
+        assert ticket.entry is AdmissionOutcome.ADMITTED
+        ticket.open_websocket(client)
+    assert (hasty.entry, calm.entry) == (AdmissionOutcome.CROWDED, AdmissionOutcome.ADMITTED)
+    assert (admission.inside, refused) == (1, [hasty])
 
 
 HOSTS = st.sampled_from(["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "127.0.0.1"])

@@ -192,13 +192,31 @@ async def test_behind_a_trusted_proxy_limits_count_by_the_address_that_it_names(
             pass
 
 
-async def test_behind_a_trusted_proxy_the_limit_holds_however_many_are_being_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_behind_a_trusted_proxy_the_limit_holds_however_many_are_being_refused(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr("server.net.connection_limits.REFUSED_AT_ONCE", 0)
     async with served(max_connections_per_address=1, trusted_proxies=("127.0.0.0/8",)) as url:
         headers = [("X-Forwarded-For", "192.0.2.1")]
         async with wired(url, additional_headers=headers):
             with trio.fail_after(30):
                 assert (await refused(wired(url, additional_headers=headers))).status_code == 429
+    assert "1 connection refused, the last from 192.0.2.1; 1 open: --max-connections is" in caplog.text
+
+
+async def test_behind_a_trusted_proxy_websockets_are_refused_that_come_too_fast_and_pages_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.app.SHARES_AT_ONCE", 1)
+    monkeypatch.setattr("server.app.SHARE_RENEWED_S", 3600)
+    async with served(max_connections_per_address=2, trusted_proxies=("127.0.0.0/8",)) as url:
+        for _ in range(2):
+            for _ in range(2):
+                assert b"200 OK" in await get(url, "/", "X-Forwarded-For: 192.0.2.1\r\n")
+            async with wired(url, additional_headers=[("X-Forwarded-For", "192.0.2.1")]):
+                pass
+        assert (await refused(wired(url, additional_headers=[("X-Forwarded-For", "192.0.2.1")]))).status_code == 429
+        assert b"200 OK" in await get(url, "/", "X-Forwarded-For: 192.0.2.1\r\n")
+        async with wired(url, additional_headers=[("X-Forwarded-For", "192.0.2.2")]):
+            pass
 
 
 async def test_an_address_from_which_connections_come_too_fast_is_not_answered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
