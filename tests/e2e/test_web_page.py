@@ -586,6 +586,32 @@ def test_a_lost_connection_is_told_and_comes_back(browser: Browser, port: int, h
         assert all("ERR_CONNECTION" in complaint for complaint in browser.complaints())
 
 
+def test_a_page_whose_first_connection_hangs_says_so_and_goes_on_trying(browser: Browser, server: str) -> None:
+    hanging = """
+        window.lines = [];
+        const WebSocketThatAnswers = window.WebSocket;
+        window.WebSocket = class {
+            static CONNECTING = 0;
+            static OPEN = 1;
+            readyState = 0;
+            constructor(...given) { if (window.answers) return new WebSocketThatAnswers(...given); lines.push(this); }
+            close() { this.readyState = 3; }
+        };
+    """
+    made = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": hanging})
+    try:
+        browser.open(page(server))
+        browser.expect_text("#connection", "Connecting…")
+        browser.run("const { now } = performance; performance.now = () => now.call(performance) + 8000")
+        browser.expect_text("#connection", "The server does not answer. Trying again… Try now")
+        assert browser.run("return lines[0].readyState") == 3
+        browser.run("window.answers = true")
+        browser.wait_for_text("#news", "Connected.")
+        browser.expect_text("#connection", "")
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", made)
+
+
 def test_a_long_list_says_how_much_of_it_is_shown_and_only_the_closest_moves(browser: Browser, server: str) -> None:
     browser.open(page(server, "/ladder"))
     script = """

@@ -6,7 +6,10 @@ import { Connection, serverAddress } from "./connection.js";
 const state = document.getElementById("connection");
 const again = button("Try now", () => connection.tryNow());
 const sentence = element("span", {});
+const CONNECTING = "Connecting…";
 let wasLost = false;
+/** Whether there has been a connection. */
+let wasUp = false;
 /** @type {any} */
 let page = null;
 
@@ -21,18 +24,24 @@ const connection = new Connection({
   onUp(welcome) {
     state.replaceChildren();
     state.classList.remove("lost");
-    if (wasLost) announce("Connected again.");
+    if (wasLost) announce(wasUp ? "Connected again." : "Connected.");
     wasLost = false;
+    wasUp = true;
     page.up(welcome);
   },
   onMessage(message) {
+    // An error may be the first answer.
+    if (state.textContent === CONNECTING) state.replaceChildren();
     if (message.type === "error" && message.code === "server/notice") showNotice(clean(message.message));
     else page.hear(message);
+  },
+  onSlow() {
+    if (!wasLost) setText(state, CONNECTING);
   },
   onLost() {
     wasLost = true;
     state.classList.add("lost");
-    setText(sentence, "Connection lost. Reconnecting…");
+    setText(sentence, wasUp ? "Connection lost. Reconnecting…" : "The server does not answer. Trying again…");
     if (!again.isConnected) state.replaceChildren(sentence, " ", again);
     page?.lost?.();
   },

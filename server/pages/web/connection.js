@@ -5,6 +5,8 @@ const LONGEST_PAUSE_MS = 15000;
 // After so long without a word the server is asked for one; without an answer the connection is taken for lost.
 const SILENCE_MS = 8000;
 const ANSWER_MS = 5000;
+// A connection that takes no longer is not spoken of.
+const SLOW_MS = 800;
 // The same for somebody whose clock runs.
 const RACING_SILENCE_MS = 6000;
 const RACING_ANSWER_MS = 6000;
@@ -97,6 +99,8 @@ export function isOwnMachine(origin) {
 export class Connection {
   #socket = null;
   #stood = false;
+  // Nothing was heard on it yet, and nobody has been told so.
+  #isNew = false;
   #route = new Route(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`);
   #pause = FIRST_PAUSE_MS;
   #retry = null;
@@ -107,15 +111,17 @@ export class Connection {
   /** Whether the one who looks on is racing. */
   isRacing = false;
 
-  /** hello(): the first message of a connection. asks(): what goes with it. onUp(welcome): a new connection is up. onMessage(message). onLost(). onMoved(): it goes on at another server.
+  /** hello(): the first message of a connection. asks(): what goes with it. onUp(welcome): a new connection is up. onMessage(message). onSlow(): there is no word yet on one that was asked for.
+   * onLost(): there is none, or none any more. onMoved(): it goes on at another server.
    * onTaken(): another connection of the same player has taken over.
    * @param {{hello: () => import("carpet-wire").Hello, asks: () => import("carpet-wire").ClientMessage[], onUp: (welcome: import("carpet-wire").Welcome) => void, onMessage: (message: import("carpet-wire").ServerMessage) => void,
-   *   onLost: () => void, onMoved: () => void, onTaken: () => void}} does */
-  constructor({ hello, asks, onUp, onMessage, onLost, onMoved, onTaken }) {
+   *   onSlow: () => void, onLost: () => void, onMoved: () => void, onTaken: () => void}} does */
+  constructor({ hello, asks, onUp, onMessage, onSlow, onLost, onMoved, onTaken }) {
     this.hello = hello;
     this.asks = asks;
     this.onUp = onUp;
     this.onMessage = onMessage;
+    this.onSlow = onSlow;
     this.onLost = onLost;
     this.onMoved = onMoved;
     this.onTaken = onTaken;
@@ -135,6 +141,7 @@ export class Connection {
     this.#probedAt = null;
     this.#heardAt = performance.now();
     this.#stood = false;
+    this.#isNew = true;
     const socket = new WebSocket(this.#route.current, "carpet.v1.json");
     this.#socket = socket;
     socket.onopen = async () => {
@@ -178,6 +185,7 @@ export class Connection {
 
   #hear(data) {
     this.#heardAt = performance.now();
+    this.#isNew = false;
     let message;
     try {
       message = JSON.parse(data);
@@ -216,7 +224,9 @@ export class Connection {
     if (this.#socket === null) return;
     const socket = this.#socket;
     this.#lose(code);
-    leave(socket);
+    // One that opened later on would be open for nobody.
+    if (code === LET_GO) socket.close();
+    else leave(socket);
   }
 
   #lose(code = 0) {
@@ -245,8 +255,16 @@ export class Connection {
   }
 
   #watchForSilence() {
-    const now = performance.now();
-    if (this.#socket === null || now - this.#heardAt < (this.isRacing ? RACING_SILENCE_MS : SILENCE_MS)) return;
+    if (this.#socket === null) return;
+    const now = performance.now(), silence = now - this.#heardAt;
+    const isOpening = this.#socket.readyState === WebSocket.CONNECTING;
+    if (this.#isNew && silence >= SLOW_MS) {
+      this.#isNew = false;
+      this.onSlow();
+    }
+    if (silence < (this.isRacing ? RACING_SILENCE_MS : SILENCE_MS)) return;
+    // A server that does not take the connection cannot be asked for a word.
+    if (isOpening) return this.#giveUp();
     if (this.#probedAt === null) {
       this.#probedAt = now;
       // Any answer will do: a player is told their name, and somebody who looks on that they only do.

@@ -761,6 +761,7 @@ def test_what_was_pressed_ahead_and_is_not_played_is_told_and_so_is_why_not_all_
 CONNECTED = """
     const made = [];
     globalThis.WebSocket = class {
+        static CONNECTING = 0;
         static OPEN = 1;
         readyState = 0;
         log = [];
@@ -769,12 +770,14 @@ CONNECTED = """
         close() { this.log.push(["closed at", this.readyState]); }
     };
     Object.assign(globalThis, { location: { protocol: "http:", host: "x" }, document: { addEventListener() {} },
-        addEventListener() {}, setInterval() {}, fetch: async () => ({ status: 200 }) });
+        addEventListener() {}, setInterval: (act) => { watch = act; }, fetch: async () => ({ status: 200 }) });
+    let watch;
     const settle = () => new Promise(setImmediate);
     const { Connection } = await import(`${web}/connection.js`);
     const nothing = () => {};
+    const told = [];
     const connection = new Connection({ hello: () => ({ type: "hello" }), asks: () => [{ type: "follow-lobby" }], onUp: nothing,
-        onMessage: nothing, onLost: nothing, onMoved: nothing, onTaken: nothing });
+        onMessage: nothing, onSlow: () => told.push("slow"), onLost: () => told.push("lost"), onMoved: nothing, onTaken: nothing });
     const stand = (socket) => { socket.readyState = 1; return socket.onopen(); };
 """
 
@@ -789,6 +792,41 @@ def test_a_connection_that_is_begun_anew_closes_no_socket_before_it_stands() -> 
         console.log(JSON.stringify(made.map(({{ log }}) => log)));
     """
     assert node(script, None) == [[["closed at", 1]], ["hello", "follow-lobby", ["closed at", 1]], []]
+
+
+def test_a_connection_that_is_not_answered_is_told_of_given_up_and_tried_again_after_growing_pauses() -> None:
+    script = f"""{CONNECTED}
+        let now = 0;
+        performance.now = () => now;
+        Math.random = () => 0;
+        const pauses = [];
+        let retry;
+        globalThis.setTimeout = (act, ms) => {{ pauses.push(ms); retry = act; }};
+        const look = (at) => {{
+            for (; now <= at; now += 1000) {{
+                const count = told.length;
+                watch();
+                if (told.length > count) told[count] += ` at ${{now / 1000}}`;
+            }}
+        }};
+        connection.open();
+        look(10_000);
+        retry();
+        await settle();
+        look(30_000);
+        retry();
+        await settle();
+        stand(made[2]);
+        await settle();
+        // One that is answered in time is not spoken of.
+        made[2].onmessage({{ data: JSON.stringify({{ type: "welcome" }}) }});
+        look(32_000);
+        console.log(JSON.stringify([told, pauses, made.map(({{ log }}) => log)]));
+    """
+    told, pauses, logs = node(script, None)
+    assert told == ["slow at 1", "lost at 8", "slow at 12", "lost at 19"]
+    assert pauses == [1000, 2000]
+    assert logs == [[["closed at", 0]], [["closed at", 0]], ["hello", "follow-lobby"]]
 
 
 def test_a_hello_that_the_server_could_not_take_is_said_again_where_nobody_was_welcomed_yet() -> None:
