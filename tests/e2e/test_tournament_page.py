@@ -242,6 +242,12 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         for words in ("Pause", "Go on"):
             newcomer.press(words)
         newcomer.press("Pause")
+        newcomer.wait_for_text(".part:has(#directing) .actions", "Go on")
+        go_on = "[...document.querySelectorAll('.part button')].find((each) => each.textContent === 'Go on')"
+        newcomer.run(f"dispatchEvent(new Event('offline')); {go_on}.click()")
+        # Whoever only directs has no other part in it.
+        newcomer.expect_texts(".part .notice", ["Not connected: that was not sent. Try again when the connection is back."])
+        newcomer.wait(lambda now: not now.text("#connection"), "the connection")
         newcomer.run("document.getElementById('reason').value = 'the lights went out'")
         newcomer.press("End the tournament")
         newcomer.press("End it")
@@ -277,6 +283,42 @@ def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothi
         newcomer.wait_for_text(".play > .notice.actions", "waits for you")
         director.decide("end-tournament", id=tournament, reason="no light")
         newcomer.expect_texts(".play > .notice.actions", ["", ""])
+
+
+ANSWER_AND_LOSE = """
+    const [isSent] = given;
+    const { send } = WebSocket.prototype;
+    if (!isSent) WebSocket.prototype.send = () => {};
+    document.querySelector('dialog button').click();
+    WebSocket.prototype.send = send;
+    dispatchEvent(new Event('offline'));
+"""
+
+
+def test_a_ruling_whose_answer_was_lost_is_asked_about_if_it_was_not_carried_out(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Wim") as director, Entrant(fast_server, "Ole") as ole, Entrant(fast_server, "Jens") as jens:
+        tournament = director.create("Ruled", format="elimination", check_in_s=0, pause_s=None, no_show_s=600)
+        for player in (ole, jens):
+            player.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.run("localStorage.setItem('carpet.token', given[0])", director.welcome["token"])
+        newcomer.driver.refresh()
+        # Whoever decides something is a player from then on.
+        newcomer.press("Add it")
+        newcomer.wait_for_text(".summary", "3 entered")
+        standings = ".columns .standings tbody"
+        newcomer.wait_for_text("#of-player", "Ole")
+        newcomer.choose("#of-player", ole.welcome["player"])
+        newcomer.press("Remove")
+        newcomer.run(ANSWER_AND_LOSE, False)
+        newcomer.wait_for_text("dialog", "The connection was lost before this was decided: Ole is removed.")
+        newcomer.expect(breaches, [])
+        newcomer.press("Decide it now")
+        newcomer.wait_for_text(standings, "Ole (removed)")
+        newcomer.press("Let back in")
+        newcomer.run(ANSWER_AND_LOSE, True)
+        newcomer.wait(lambda now: "Ole" in now.text(standings) and "(removed)" not in now.text(standings), "Ole")
+        newcomer.expect(lambda now: now.all("dialog"), [])
 
 
 PRESS_UNCONNECTED = "dispatchEvent(new Event('offline')); document.querySelector('.part .main-button:not([hidden])').click()"

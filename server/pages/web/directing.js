@@ -3,7 +3,7 @@
 import { ask } from "./dialog.js";
 import { button, clean, element, field, fill, setText } from "./dom.js";
 import { isFieldClosed, outWord } from "./entering.js";
-import { namesOf } from "./tournaments.js";
+import { isDone, namesOf } from "./tournaments.js";
 
 /** What may be said of a table, as the terminal has it. @type {[string, {verdict: "first" | "second" | "draw" | "neither", forfeit?: boolean} | null][]} */
 const VERDICTS = [
@@ -28,16 +28,58 @@ export function correction(told, table, verdict, reason) {
   };
 }
 
+/** @typedef {import("carpet-wire").CorrectResult | import("carpet-wire").RemoveEntrant | import("carpet-wire").EndTournament} Ruling */
+
+/** Whether a tournament shows that a ruling was carried out. @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling */
+export function isCarriedOut(told, ruling) {
+  switch (ruling.type) {
+    case "correct-result": {
+      const races = told.tables.find((table) => table.table === ruling.table)?.races ?? [];
+      return verdictOf(races[ruling.race - 1]) === verdictOf(ruling.result);
+    }
+    case "remove-entrant": return told.entrants.some((each) => each.id === ruling.entrant && each.withdrawn === ruling.remove);
+    case "end-tournament": return isDone(told);
+  }
+}
+
+/** @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling */
+export function rulingWords(told, ruling) {
+  switch (ruling.type) {
+    case "correct-result": {
+      const [words] = VERDICTS.find(([, verdict]) => verdictOf(verdict) === verdictOf(ruling.result));
+      const table = told.tables.find((each) => each.table === ruling.table) ?? { first: null, second: null };
+      return `round ${ruling.round}, table ${ruling.table}: ${named(words, told, table)}`;
+    }
+    case "remove-entrant": return `${clean(namesOf(told).get(ruling.entrant) ?? ruling.entrant)} is ${ruling.remove ? "removed" : "let back in"}`;
+    case "end-tournament": return "the tournament ends";
+  }
+}
+
+/** What a director decides of a result: who won, and whether by forfeit. */
+function verdictOf(result) {
+  return result ? `${result.verdict}${result.forfeit ? " by forfeit" : ""}` : "";
+}
+
+/** The words of a verdict, with the names of both sides. @param {string} words @param {any} told @param {any} table */
+function named(words, told, table) {
+  const [first, second] = sideNames(told, table);
+  return words.replace("{first}", () => first).replace("{second}", () => second);
+}
+
+function sideNames(told, table) {
+  const names = namesOf(told);
+  return [table.first, table.second].map((side) => (side === null ? "the house" : clean(names.get(side) ?? side)));
+}
+
 /** Which of the director's buttons mean something now. @param {any} told */
 export function decisionsOf(told) {
   const isOpen = ["registration", "check-in"].includes(told.phase);
-  const isDone = ["over", "ended"].includes(told.phase);
   return {
     start: isOpen ? (told.phase === "registration" && told.options.check_in_s > 0 ? "Open the check-in" : "Pair the first round") : "",
     extend: told.phase === "check-in" ? "Two more minutes" : "",
-    pause: isOpen || isDone ? "" : told.phase === "paused" ? "Go on" : "Pause",
+    pause: isOpen || isDone(told) ? "" : told.phase === "paused" ? "Go on" : "Pause",
     pair: told.phase === "between" ? `Pair round ${told.rounds.length + 1} now` : "",
-    end: isDone ? "" : "End the tournament",
+    end: isDone(told) ? "" : "End the tournament",
   };
 }
 
@@ -49,9 +91,11 @@ export function missingText(told) {
 
 export class Directing {
   #told = null;
+  #lost = null;
 
   /** @param {(message: object) => void} send */
   constructor(send) {
+    this.send = send;
     const decide = (message) => send({ id: this.#told.id, ...message });
     this.start = button("", () => {
       const message = { type: "start-tournament" }, whom = missingText(this.#told);
@@ -96,6 +140,13 @@ export class Directing {
     this.boardsLink.setAttribute("href", `/tournament/${encodeURIComponent(this.#told.id)}/screen#key=${encodeURIComponent(key)}`);
   }
 
+  /** @param {Ruling | null} ruling whose answer is lost with the connection, if there is one */
+  lost(ruling) {
+    if (ruling) this.#lost = { ruling, before: this.#told };
+    // The connection may be lost again before the tournament was told.
+    else if (this.#lost) this.#lost.before = this.#told;
+  }
+
   /** @param {any} told a `Tournament` @param {string} me @param {any[]} bots of the server's welcome */
   show(told, me, bots) {
     this.#told = told;
@@ -105,23 +156,28 @@ export class Directing {
       this[name].hidden = !words;
       setText(this[name], words);
     }
-    const isDone = ["over", "ended"].includes(told.phase);
     // A director who plays too is given no key.
     this.boards.hidden = !told.tables.some((table) => table.code !== null) || told.entrants.some((entrant) => entrant.id === me);
-    this.ofBot.hidden = isDone || isFieldClosed(told) || !bots.length;
-    const tables = told.tables.filter((table) => table.counted && (table.result !== null || !isDone));
+    this.ofBot.hidden = isDone(told) || isFieldClosed(told) || !bots.length;
+    const tables = told.tables.filter((table) => table.counted && (table.result !== null || !isDone(told)));
     this.ofTable.hidden = !tables.length;
-    this.ofPlayer.hidden = isDone || !told.entrants.length;
+    this.ofPlayer.hidden = isDone(told) || !told.entrants.length;
     offer(this.bot, bots.map((bot) => [bot.name, clean(bot.name)]));
-    offer(this.table, tables.map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${this.#names(table).join(" against ")}`]));
+    offer(this.table, tables.map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${sideNames(told, table).join(" against ")}`]));
     offer(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? ` (${outWord(entrant)})` : ""}`]));
     this.#showVerdicts();
     this.#showRemove();
+    this.#askAgain(told);
   }
 
-  #names(table) {
-    const names = namesOf(this.#told);
-    return [table.first, table.second].map((side) => (side === null ? "the house" : clean(names.get(side) ?? side)));
+  /** Where a ruling got no answer before the connection was lost, and was not carried out: ask whether to send it again. */
+  #askAgain(told) {
+    const { ruling, before } = this.#lost ?? {};
+    // Till the server has told of it anew, it is as it was before. Of another round's tables nothing is known.
+    if (!ruling || told === before || (ruling.type === "correct-result" && told.round !== ruling.round) || document.querySelector("dialog")) return;
+    this.#lost = null;
+    if (isCarriedOut(told, ruling)) return;
+    ask(`The connection was lost before this was decided: ${rulingWords(told, ruling)}.`, ["Decide it now", "Leave it as it is"], () => this.send(ruling));
   }
 
   #withTable(act) {
@@ -131,8 +187,7 @@ export class Directing {
 
   #showVerdicts() {
     this.#withTable((table) => {
-      const [first, second] = this.#names(table);
-      offer(this.verdict, VERDICTS.map(([words], at) => [String(at), words.replace("{first}", () => first).replace("{second}", () => second)]));
+      offer(this.verdict, VERDICTS.map(([words], at) => [String(at), named(words, this.#told, table)]));
     });
   }
 

@@ -14,6 +14,11 @@ const CLOSED = ["round-robin", "elimination"];
 /** `ref` of what is asked for here. */
 const ASKED = 7;
 
+/** Whether it is a ruling on a tournament, of which the tournament shows whether it was carried out. @param {any} message */
+function isRuling(message) {
+  return ["correct-result", "remove-entrant", "end-tournament"].includes(message?.type);
+}
+
 /** Whether nobody who enters now would play. @param {any} told a `Tournament` */
 export function isFieldClosed({ rounds, options }) {
   return rounds.length > 0 && (CLOSED.includes(options.format) || rounds.length >= options.rounds);
@@ -100,7 +105,8 @@ export class TakingPart {
   me = "";
   #wish = null;
   #isPlayer = false;
-  #isAsked = false;
+  /** What was asked for last, until it is answered. */
+  #asked = null;
   #codes = null;
   #commitment = "";
 
@@ -135,19 +141,24 @@ export class TakingPart {
     if (!this.#isPlayer) return;
     keeping.identity.keep(welcome.token, welcome.name);
     this.name.show(welcome.name);
-    if (this.#wish) this.#isAsked = this.connection.send(this.#wish);
+    if (this.#wish) this.#ask(this.#wish);
     this.#wish = null;
   }
 
+  /** Returns the ruling whose answer is lost with the connection, if there is one: whether it was carried out, the tournament will show. */
   lost() {
+    const asked = this.#asked;
+    this.#asked = null;
+    if (isRuling(asked)) return asked;
     // It may have been done all the same, and not all of it may be done twice.
-    if (this.#isAsked) this.#note("The connection was lost before the answer came. When it is back, look whether it was done.");
-    this.#isAsked = false;
+    if (asked) this.#note("The connection was lost before the answer came. When it is back, look whether it was done.");
+    return null;
   }
 
   /** Another window of the same player has taken over: here one looks on. */
   taken() {
-    this.#isPlayer = this.#isAsked = false;
+    this.#isPlayer = false;
+    this.#asked = null;
     this.#note("You are playing in another window. Here you are watching.");
     this.connection.open();
   }
@@ -156,19 +167,23 @@ export class TakingPart {
   send(message) {
     this.#note("");
     const asked = { ...message, ref: ASKED };
-    if (this.#isPlayer) {
-      this.#isAsked = this.connection.send(asked);
-      return this.#isAsked || this.#note(UNSENT);
-    }
+    if (this.#isPlayer) return this.#ask(asked) || this.#note(UNSENT);
     if (!keeping.identity.token) keeping.identity.propose(this.name.value || keeping.proposedName());
     this.#wish = asked;
     this.#isPlayer = true;
     this.connection.restart();
   }
 
+  /** Whether it has gone out. */
+  #ask(message) {
+    const isSent = this.connection.send(message);
+    this.#asked = isSent ? message : null;
+    return isSent;
+  }
+
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
-    if ("ref" in message && message.ref === ASKED) this.#isAsked = false;
+    if ("ref" in message && message.ref === ASKED) this.#asked = null;
     if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
     else if (message.type === "you-are") this.name.show(message.name);
     else if (message.type === "decided" && message.ref === ASKED) announce("It is done.");
@@ -184,6 +199,7 @@ export class TakingPart {
 
   #note(text) {
     this.notice.hidden = !text;
+    if (text) this.node.hidden = false;
     setText(this.notice, text);
   }
 
@@ -208,7 +224,8 @@ export class TakingPart {
     const isFirst = this.#codes === null;
     this.#codes ??= new Set();
     if (table && isFirst) this.#codes.add(table.code);
-    this.node.hidden = !part.sentence && !part.canEnter;
+    // Whoever only directs has no other part in it than what they are told.
+    this.node.hidden = !part.sentence && !part.canEnter && this.notice.hidden;
     const left = table?.no_show_ms === null || !table ? "" : ` ${clockText(Math.max(table.no_show_ms - since, 0))} left until whoever is missing forfeits.`;
     setText(this.sentence, part.sentence + left);
     this.name.node.hidden = this.me !== "" || !part.canEnter;

@@ -98,7 +98,7 @@ export class TournamentPage {
   }
 
   lost() {
-    this.part.lost();
+    this.directing.lost(this.part.lost());
   }
 
   taken() {

@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from client.state.tournament import TournamentModel
 from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, out_word, phase_sentence
-from client.tui.rulings import VERDICTS, race_of
+from client.tui.rulings import VERDICTS, _ruling_words, race_of
 from protocol.phrases import PHRASES
-from protocol.tournament_messages import CorrectResult, Tournament
+from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant, Tournament
 from protocol.tournaments import TableResult, TournamentOptions, TournamentTable
 from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
@@ -197,6 +198,76 @@ def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> Non
         ["", "", "Go on", "", "End the tournament"],
         ["", "", "", "", ""],
     ]
+
+
+def test_a_ruling_whose_answer_was_lost_is_asked_about_once_the_tournament_shows_that_it_was_not_carried_out() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Directing }} = await import(`${{web}}/directing.js`);
+        const {{ open, rulings, stands }} = given;
+        let dialogs = [];
+        document.querySelector = (selector) => dialogs.find(({{ tag }}) => tag === selector) ?? null;
+        document.body = {{ append: (node) => dialogs.push(node) }};
+        Object.assign(Element.prototype, {{ focus() {{}}, showModal() {{}}, remove() {{}} }});
+        Object.defineProperty(Element.prototype, "selectedOptions", {{ value: [] }});
+        const asked = (ruling, ...told) => {{
+            dialogs = [];
+            const directing = new Directing(() => {{}});
+            directing.show(open, open.director, []);
+            directing.lost(ruling);
+            // Until the server tells of it anew, nothing is known.
+            directing.show(open, open.director, []);
+            const early = dialogs.length;
+            for (const each of told) directing.show(each, open.director, []);
+            return [early, ...dialogs.map((each) => textOf(each.children[0]))];
+        }};
+        const again = () => structuredClone(open);
+        const twice = new Directing(() => {{}});
+        dialogs = [];
+        twice.show(open, open.director, []);
+        twice.lost(rulings[0]);
+        twice.lost(null);
+        twice.show(again(), "somebody else", []);
+        dialogs.push({{ tag: "dialog" }});
+        twice.show(again(), open.director, []);
+        const behind = dialogs.splice(0).length;
+        twice.show(again(), open.director, []);
+        const then = dialogs.length;
+        console.log(JSON.stringify([
+            rulings.map((ruling) => asked(ruling, again())),
+            rulings.map((ruling, at) => asked(ruling, stands[at], again())),
+            asked(rulings[0], {{ ...again(), round: 1 }}), asked(rulings[0], {{ ...again(), round: 1 }}, again()),
+            asked(null, again()), [behind, then],
+        ]));
+    """
+    open_ = tournament_scenes.running()
+    first, second, *others = open_.tables
+    anna = open_.entrants[0]
+    won, forfeit = TableResult(verdict="second"), TableResult(verdict="neither", forfeit=True)
+
+    def with_second(**told: Any) -> Tournament:
+        return tournament_scenes.running(tables=(first, msgspec.structs.replace(second, **told), *others))
+
+    ruled = CorrectResult(id=open_.id, round=open_.round, table=second.table, race=1, result=won)
+    rulings = [
+        ruled,
+        msgspec.structs.replace(ruled, result=forfeit),
+        RemoveEntrant(id=open_.id, entrant=anna.id, reason="so"),
+        EndTournament(id=open_.id),
+    ]
+    carried_out = [
+        with_second(result=won, races=(won,)),
+        with_second(result=forfeit, races=(forfeit,)),
+        tournament_scenes.running(entrants=(msgspec.structs.replace(anna, withdrawn=True), *open_.entrants[1:])),
+        tournament_scenes.running(phase="ended"),
+    ]
+    given = {"open": open_, "rulings": rulings, "stands": carried_out}
+    asked, silent, elsewhere, seen, nothing, once = node(script, msgspec.to_builtins(given))
+    words = [_ruling_words(TournamentModel(open_, 0), each) for each in rulings]
+    assert asked == [[0, f"The connection was lost before this was decided: {each}."] for each in words]
+    assert silent == [[0]] * 4
+    assert [elsewhere, seen, nothing] == [[0], asked[0], [0]]
+    # A question that is open is not covered by another one.
+    assert once == [1, 1]
 
 
 def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is() -> None:
