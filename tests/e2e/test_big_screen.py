@@ -49,6 +49,33 @@ def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, s
     browser.expect(lambda now: now.run(backgrounds), ["rgba(0, 0, 0, 0)"] * 2)
 
 
+def test_all_of_it_is_seen_at_once_however_many_other_races_there_are(browser: Browser, server: tuple[str, str]) -> None:
+    url, root = server
+    browser.look(width=1920, height=1080)
+    browser.open(f"{root}/screen")
+    height = "return document.querySelector('.screen .board').getBoundingClientRect().height"
+    with contextlib.ExitStack() as stack:
+
+        def race(one: str, other: str) -> None:
+            first = stack.enter_context(sitting(url, one, countdown_s=1, delay_s=1))
+            second = stack.enter_context(sitting(url, other, code=first.code))
+            for player in (first, second):
+                player.ready()
+            for player in (first, second):
+                player.start()
+
+        race("Ada", "Zoë")
+        browser.wait(lambda now: len(now.all(".screen-boards .card:not(.gap)")) > 30, "both boards")
+        browser.wait_for_text(".screen-foot", "Boards are shown 1 second late.")
+        for others, least in ((range(1), 540), (range(1, 6), 400)):
+            for number in others:
+                race(f"Maximiliane-Wilhelmin {number}", f"Karl-Friedrich-August {number}")
+            browser.expect(lambda now: len(now.all(".others li")), others.stop)
+            browser.settle()
+            browser.expect(lambda now: now.run("return document.documentElement.scrollHeight"), 1080)
+            browser.wait(lambda now, least=least: now.run(height) >= least, f"a board of at least {least} pixels")
+
+
 def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_table(browser: Browser, server: tuple[str, str]) -> None:
     url, root = server
     with Entrant(url, "Edsger") as director:
@@ -71,7 +98,7 @@ def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_t
             return len(now.all(".screen-boards .board")) == 2
 
         browser.wait(goes_on, "the boards of a table")
-        browser.wait_for_text(".screen-race", "The closest table of the last round")
+        browser.wait_for_text(".screen-foot", "The closest table of the last round")
 
 
 def test_while_the_result_of_a_table_is_shown_it_is_not_among_the_other_races(browser: Browser, server: tuple[str, str]) -> None:

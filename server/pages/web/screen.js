@@ -54,9 +54,9 @@ export class ScreenPage {
     this.bars = element("div", { class: "screen-bars" });
     this.boards = element("div", { class: "screen-boards" });
     this.plot = new Plot();
-    this.why = element("p", { class: "note" });
+    this.why = element("p", { class: "note", hidden: true });
     this.banner = element("div", { class: "banner", hidden: true });
-    this.race = element("section", { class: "screen-race", "aria-label": "The race" }, this.bars, this.boards, this.plot.node, this.why);
+    this.race = element("section", { class: "screen-race", "aria-label": "The race" }, this.bars, this.boards, this.plot.node);
     this.standings = element("section", { class: "screen-standings", "aria-label": "Standings" });
     this.field = new Field();
     this.bracket = element("section", { class: "screen-bracket", "aria-label": "Bracket" });
@@ -68,8 +68,10 @@ export class ScreenPage {
     this.stayButton = button("Stay (s)", () => this.#stay());
     this.wholeButton = button("Full screen (f)", () => this.#fullScreen());
     this.controls = element("p", { class: "screen-controls" }, this.onButton, this.stayButton, this.wholeButton, element("a", { href: this.id ? `/tournament/${encodeURIComponent(this.id)}` : "/" }, "Back to the page"));
-    this.node = element("div", { class: "screen-page" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
-      this.stage, this.banner, element("div", { class: "screen-foot" }, this.others, this.controls));
+    const foot = element("div", { class: "screen-foot" }, this.why, this.others, this.controls);
+    this.node = element("div", { class: "screen-page" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock), this.stage, this.banner, foot);
+    // How many lines the other races take depends on their names: a board is as much lower.
+    new ResizeObserver(() => this.node.style.setProperty("--foot", `${foot.offsetHeight}px`)).observe(foot);
     addEventListener("keydown", (event) => this.#pressed(event));
     addEventListener("pointermove", () => this.#wake());
     addEventListener("hashchange", () => {
@@ -223,6 +225,7 @@ export class ScreenPage {
     arrange(this.stage, shown ? [shown] : []);
     this.stage.dataset.part = part ?? "";
     if (part !== "replay") this.#replay = null;
+    if (shown !== this.race) this.why.hidden = true;
     this.#draw(part, now);
     this.#showBanner(part);
     this.#showOthers(part);
