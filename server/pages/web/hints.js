@@ -1,6 +1,7 @@
 // Sentences about a position for its player: what they can do now, and why a press did nothing. Read off the view alone, as the terminal's are.
 
-import { choices, goesHome, movesFrom, source, target } from "./moves.js";
+import { cardTexts } from "./boards.js";
+import { FACE_DOWN, choices, goesHome, movesFrom, source, target } from "./moves.js";
 
 const NAMED = 4;
 const PLACES = /^([a-jp][1-9]|[ws])$/;
@@ -10,8 +11,7 @@ export function hint(view, rules, held = "", hasKeys = true) {
   if (!view.moves.length) return "No move is left.";
   if (held) return heldHint(view, held);
   if (view.pending !== null) {
-    const ways = [["w", "the waste’s top card"], ["s", "the next stock card"]].filter(([place]) => view.moves.includes(`${place}:${view.pending}`)).map(([, words]) => words);
-    return `Fill the gap at ${view.pending}: take ${ways.join(" or ")}.`;
+    return `Fill the gap at ${view.pending}: take ${waysToFill(view)}.`;
   }
   const able = ordered(view, view.moves.filter(goesHome).map(source));
   const others = otherMoves(view);
@@ -39,12 +39,23 @@ function heldHint(view, held) {
 function otherMoves(view) {
   const parts = [];
   const fills = ordered(view, view.moves.filter((move) => source(move) === "w").map(target));
-  if (fills.length) parts.push(`the waste’s card can go to ${names(fills)}`);
+  if (fills.length) parts.push(`${fillingText(view, "w")} can go to ${names(fills)}`);
   const onto = ordered(view, view.moves.filter((move) => target(move) === "w").map(source));
   if (onto.length) parts.push(`onto the waste: ${names(onto)}`);
   const moved = ordered(view, view.moves.filter((move) => !["", "w"].includes(target(move)) && !["w", "s"].includes(source(move))).map(source));
   if (moved.length) parts.push(`can be moved: ${names(moved)}`);
   return parts.join("; ");
+}
+
+function waysToFill(view) {
+  return ["w", "s"].filter((place) => view.moves.includes(`${place}:${view.pending}`)).map((place) => fillingText(view, place)).join(" or ");
+}
+
+/** The card that the waste or the stock has for a gap, by its name: whoever does not look at it has the name alone. */
+function fillingText(view, place) {
+  const { rank, said } = cardTexts((place === "w" ? view.waste.at(-1) : view.stock_next[0]) ?? FACE_DOWN);
+  if (rank) return `the ${said} from the ${place === "w" ? "waste" : "stock"}`;
+  return place === "w" ? "the waste’s top card" : "the next stock card";
 }
 
 function ordered(view, places) {
@@ -59,7 +70,7 @@ function names(places) {
 
 /** Why a place cannot be played now. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} place */
 export function whyNot(view, rules, place) {
-  if (view.pending !== null) return `First fill the gap at ${view.pending}: take the waste’s card or the stock’s.`;
+  if (view.pending !== null) return `First fill the gap at ${view.pending}: take ${waysToFill(view)}.`;
   if ("SHDC".includes(place[0])) return "No card can go to that foundation now.";
   switch (place) {
     case "w":

@@ -169,6 +169,30 @@ def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:
     assert by_touch == [re.sub(r" \([gG]: all\)", "", said) for said in expected]
 
 
+def test_the_card_for_a_gap_is_called_by_its_name_where_it_is_known() -> None:
+    script = """
+        const { hint, whyNot } = await import(`${web}/hints.js`);
+        const rules = { has_waste: true };
+        console.log(JSON.stringify(given.map((view) => [hint(view, rules), whyNot(view, rules, "a1")])));
+    """
+    gap = scenes.view_with("w:c1 s:c1", pending="c1", waste=("KC", "7H"))
+    views = [gap, replace(gap, waste=(FACE_DOWN,)), replace(gap, stock_next=("TS",), moves=("s:c1",))]
+    fills = scenes.view_with("w:a1 s", piles=gap.piles | {"a1": ()}, waste=("QD",))
+    *said, (fill, _) = node(script, msgspec.to_builtins([*views, fills]))
+    for (told, why), ways in zip(
+        said,
+        (
+            "the 7 of hearts from the waste or the next stock card",
+            "the waste’s top card or the next stock card",
+            "the 10 of spades from the stock",
+        ),
+        strict=True,
+    ):
+        assert told == f"Fill the gap at c1: take {ways}."
+        assert why == f"First fill the gap at c1: take {ways}."
+    assert fill == "Nothing goes home; the queen of diamonds from the waste can go to a1, or turn the stock."
+
+
 def test_a_card_that_is_played_glides_from_where_it_lay() -> None:
     script = """
         const { glides, preview } = await import(`${web}/moves.js`);

@@ -12,6 +12,7 @@ import pytest
 
 from client.state.tournament import TournamentModel
 from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, out_word, phase_sentence
+from client.tui.actions import Ruling
 from client.tui.rulings import VERDICTS, _ruling_words, race_of
 from protocol.phrases import PHRASES
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant, Tournament
@@ -248,7 +249,7 @@ def test_a_ruling_whose_answer_was_lost_is_asked_about_once_the_tournament_shows
         return tournament_scenes.running(tables=(first, msgspec.structs.replace(second, **told), *others))
 
     ruled = CorrectResult(id=open_.id, round=open_.round, table=second.table, race=1, result=won)
-    rulings = [
+    rulings: list[Ruling] = [
         ruled,
         msgspec.structs.replace(ruled, result=forfeit),
         RemoveEntrant(id=open_.id, entrant=anna.id, reason="so"),
