@@ -30,20 +30,27 @@ export function correction(told, table, verdict, reason) {
 
 /** @typedef {import("carpet-wire").CorrectResult | import("carpet-wire").RemoveEntrant | import("carpet-wire").EndTournament} Ruling */
 
-/** Whether a tournament shows that a ruling was carried out. @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling */
-export function isCarriedOut(told, ruling) {
+/** Whether a ruling was carried out, or its race has had another result since. before: the one that it had when the connection was lost.
+ * @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling @param {any} before */
+function isSettled(told, ruling, before) {
   switch (ruling.type) {
     case "correct-result": {
-      const races = told.tables.find((table) => table.table === ruling.table)?.races ?? [];
-      return verdictOf(races[ruling.race - 1]) === verdictOf(ruling.result);
+      const known = knownResult(told, ruling);
+      return JSON.stringify(known) !== JSON.stringify(before) || verdictOf(known) === verdictOf(ruling.result);
     }
     case "remove-entrant": return told.entrants.some((each) => each.id === ruling.entrant && each.withdrawn === ruling.remove);
     case "end-tournament": return isDone(told);
   }
 }
 
+/** The result of the race that a ruling is about. @param {any} told @param {Ruling} ruling */
+function knownResult(told, ruling) {
+  if (ruling.type !== "correct-result" || ruling.round !== told.round) return null;
+  return told.tables.find((table) => table.table === ruling.table)?.races[ruling.race - 1] ?? null;
+}
+
 /** @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling */
-export function rulingWords(told, ruling) {
+function rulingWords(told, ruling) {
   switch (ruling.type) {
     case "correct-result": {
       const [words] = VERDICTS.find(([, verdict]) => verdictOf(verdict) === verdictOf(ruling.result));
@@ -91,7 +98,10 @@ export function missingText(told) {
 
 export class Directing {
   #told = null;
-  #lost = null;
+  /** The rulings without an answer, each with the result that its race had when the connection was lost. @type {{ruling: Ruling, before: any}[]} */
+  #lost = [];
+  /** What was told last before that. */
+  #toldBefore = null;
 
   /** @param {(message: object) => void} send */
   constructor(send) {
@@ -140,11 +150,10 @@ export class Directing {
     this.boardsLink.setAttribute("href", `/tournament/${encodeURIComponent(this.#told.id)}/screen#key=${encodeURIComponent(key)}`);
   }
 
-  /** @param {Ruling | null} ruling whose answer is lost with the connection, if there is one */
-  lost(ruling) {
-    if (ruling) this.#lost = { ruling, before: this.#told };
-    // The connection may be lost again before the tournament was told.
-    else if (this.#lost) this.#lost.before = this.#told;
+  /** The connection is lost. @param {Ruling[]} rulings whose answers are lost with it */
+  lost(rulings) {
+    this.#toldBefore = this.#told;
+    this.#lost.push(...rulings.map((ruling) => ({ ruling, before: knownResult(this.#told, ruling) })));
   }
 
   /** @param {any} told a `Tournament` @param {string} me @param {any[]} bots of the server's welcome */
@@ -170,14 +179,17 @@ export class Directing {
     this.#askAgain(told);
   }
 
-  /** Where a ruling got no answer before the connection was lost, and was not carried out: ask whether to send it again. */
+  /** Where rulings got no answer before the connection was lost, and were not carried out: ask whether to send them again. */
   #askAgain(told) {
-    const { ruling, before } = this.#lost ?? {};
-    // Till the server has told of it anew, it is as it was before. Of another round's tables nothing is known.
-    if (!ruling || told === before || (ruling.type === "correct-result" && told.round !== ruling.round) || document.querySelector("dialog")) return;
-    this.#lost = null;
-    if (isCarriedOut(told, ruling)) return;
-    ask(`The connection was lost before this was decided: ${rulingWords(told, ruling)}.`, ["Decide it now", "Leave it as it is"], () => this.send(ruling));
+    if (!this.#lost.length || told === this.#toldBefore || document.querySelector("dialog")) return;
+    // Of another round's tables nothing is known.
+    const seen = this.#lost.filter(({ ruling }) => ruling.type !== "correct-result" || ruling.round === told.round);
+    this.#lost = this.#lost.filter((each) => !seen.includes(each));
+    const undone = seen.filter(({ ruling, before }) => !isSettled(told, ruling, before)).map(({ ruling }) => ruling);
+    if (!undone.length) return;
+    const [it, thisWas] = undone.length === 1 ? ["it", "this was"] : ["them", "these were"];
+    ask(`The connection was lost before ${thisWas} decided: ${undone.map((ruling) => rulingWords(told, ruling)).join("; ")}.`,
+      [`Decide ${it} now`, "Leave it as it is"], () => undone.forEach((ruling) => this.send(ruling)));
   }
 
   #withTable(act) {

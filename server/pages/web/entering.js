@@ -11,12 +11,12 @@ import { endingOf, isDone } from "./tournaments.js";
 const SOFTWARE = "web page";
 /** Those that nobody can enter once they have begun. */
 const CLOSED = ["round-robin", "elimination"];
-/** `ref` of what is asked for here. */
+/** `ref` of what is asked for here. What is asked for while that waits for an answer has the numbers above it. */
 const ASKED = 7;
 
 /** Whether it is a ruling on a tournament, of which the tournament shows whether it was carried out. @param {any} message */
 function isRuling(message) {
-  return ["correct-result", "remove-entrant", "end-tournament"].includes(message?.type);
+  return ["correct-result", "remove-entrant", "end-tournament"].includes(message.type);
 }
 
 /** Whether nobody who enters now would play. @param {any} told a `Tournament` */
@@ -105,8 +105,8 @@ export class TakingPart {
   me = "";
   #wish = null;
   #isPlayer = false;
-  /** What was asked for last, until it is answered. */
-  #asked = null;
+  /** What was asked for and is not answered. */
+  #asked = [];
   #codes = null;
   #commitment = "";
 
@@ -145,20 +145,19 @@ export class TakingPart {
     this.#wish = null;
   }
 
-  /** Returns the ruling whose answer is lost with the connection, if there is one: whether it was carried out, the tournament will show. */
+  /** Returns the rulings whose answers are lost with the connection: whether they were carried out, the tournament will show. */
   lost() {
     const asked = this.#asked;
-    this.#asked = null;
-    if (isRuling(asked)) return asked;
+    this.#asked = [];
     // It may have been done all the same, and not all of it may be done twice.
-    if (asked) this.#note("The connection was lost before the answer came. When it is back, look whether it was done.");
-    return null;
+    if (!asked.every(isRuling)) this.#note("The connection was lost before the answer came. When it is back, look whether it was done.");
+    return asked.filter(isRuling);
   }
 
   /** Another window of the same player has taken over: here one looks on. */
   taken() {
     this.#isPlayer = false;
-    this.#asked = null;
+    this.#asked = [];
     this.#note("You are playing in another window. Here you are watching.");
     this.connection.open();
   }
@@ -166,27 +165,28 @@ export class TakingPart {
   /** Ask for something that only a player may. */
   send(message) {
     this.#note("");
-    const asked = { ...message, ref: ASKED };
-    if (this.#isPlayer) return this.#ask(asked) || this.#note(UNSENT);
+    if (this.#isPlayer) return this.#ask(message) || this.#note(UNSENT);
     if (!keeping.identity.token) keeping.identity.propose(this.name.value || keeping.proposedName());
-    this.#wish = asked;
+    this.#wish = message;
     this.#isPlayer = true;
     this.connection.restart();
   }
 
   /** Whether it has gone out. */
   #ask(message) {
-    const isSent = this.connection.send(message);
-    this.#asked = isSent ? message : null;
+    const asked = { ...message, ref: Math.max(ASKED - 1, ...this.#asked.map(({ ref }) => ref)) + 1 };
+    const isSent = this.connection.send(asked);
+    if (isSent) this.#asked.push(asked);
     return isSent;
   }
 
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
-    if ("ref" in message && message.ref === ASKED) this.#asked = null;
+    const asked = this.#asked.find(({ ref }) => "ref" in message && message.ref === ref);
+    this.#asked = this.#asked.filter((each) => each !== asked);
     if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
     else if (message.type === "you-are") this.name.show(message.name);
-    else if (message.type === "decided" && message.ref === ASKED) announce("It is done.");
+    else if (message.type === "decided" && asked) announce("It is done.");
     else if (message.type === "error" && message.code === "hello/unknown-token") {
       const { name } = keeping.identity;
       keeping.identity.forget();
@@ -194,7 +194,7 @@ export class TakingPart {
       this.#wish = null;
       this.connection.send(this.hello());
       this.#note(`The server no longer knows you as ${clean(name)}. Your key to that name stays in this browser: you can try it again under Play.`);
-    } else if (message.type === "error" && (message.ref === ASKED || this.#wish)) this.#note(clean(message.message));
+    } else if (message.type === "error" && (asked || this.#wish)) this.#note(clean(message.message));
   }
 
   #note(text) {

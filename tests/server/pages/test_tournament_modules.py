@@ -201,74 +201,99 @@ def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> Non
     ]
 
 
-def test_a_ruling_whose_answer_was_lost_is_asked_about_once_the_tournament_shows_that_it_was_not_carried_out() -> None:
+def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_shows_that_they_were_not_carried_out() -> None:
     script = f"""{DOCUMENT}
         const {{ Directing }} = await import(`${{web}}/directing.js`);
-        const {{ open, rulings, stands }} = given;
+        const {{ open, rulings, settled }} = given;
         let dialogs = [];
         document.querySelector = (selector) => dialogs.find(({{ tag }}) => tag === selector) ?? null;
         document.body = {{ append: (node) => dialogs.push(node) }};
         Object.assign(Element.prototype, {{ focus() {{}}, showModal() {{}}, remove() {{}} }});
         Object.defineProperty(Element.prototype, "selectedOptions", {{ value: [] }});
-        const asked = (ruling, ...told) => {{
+        const again = (more) => ({{ ...structuredClone(open), ...more }});
+        const asked = (lost, ...steps) => {{
             dialogs = [];
             const directing = new Directing(() => {{}});
-            directing.show(open, open.director, []);
-            directing.lost(ruling);
+            const show = (told, me = open.director) => directing.show(told, me, []);
+            show(open);
+            directing.lost(lost);
             // Until the server tells of it anew, nothing is known.
-            directing.show(open, open.director, []);
+            show(open);
             const early = dialogs.length;
-            for (const each of told) directing.show(each, open.director, []);
-            return [early, ...dialogs.map((each) => textOf(each.children[0]))];
+            for (const step of steps) typeof step === "function" ? step(directing, show) : show(step);
+            return [early, ...dialogs.map(textOf)];
         }};
-        const again = () => structuredClone(open);
-        const twice = new Directing(() => {{}});
-        dialogs = [];
-        twice.show(open, open.director, []);
-        twice.lost(rulings[0]);
-        twice.lost(null);
-        twice.show(again(), "somebody else", []);
-        dialogs.push({{ tag: "dialog" }});
-        twice.show(again(), open.director, []);
-        const behind = dialogs.splice(0).length;
-        twice.show(again(), open.director, []);
-        const then = dialogs.length;
         console.log(JSON.stringify([
-            rulings.map((ruling) => asked(ruling, again())),
-            rulings.map((ruling, at) => asked(ruling, stands[at], again())),
-            asked(rulings[0], {{ ...again(), round: 1 }}), asked(rulings[0], {{ ...again(), round: 1 }}, again()),
-            asked(null, again()), [behind, then],
+            rulings.map((ruling) => asked([ruling], again())),
+            settled.map(([ruling, told]) => asked([ruling], told, again())),
+            asked([rulings[0]], again({{ round: 1 }})), asked([rulings[0]], again({{ round: 1 }}), again()),
+            asked([rulings[0]], (directing) => directing.lost([]), (_, show) => show(again(), "somebody else")),
+            asked([rulings[0]], (_, show) => {{ dialogs.push({{ tag: "dialog" }}); show(again()); dialogs = []; }}, again()),
+            asked([rulings[0]], (directing) => directing.lost([rulings[2]]), again()),
+            asked([], again()),
         ]));
     """
-    open_ = tournament_scenes.running()
-    first, second, *others = open_.tables
-    anna = open_.entrants[0]
+    scene = tournament_scenes.running()
+    first, second, *others = scene.tables
+    anna = scene.entrants[0]
     won, forfeit = TableResult(verdict="second"), TableResult(verdict="neither", forfeit=True)
+    # Of the race that followed a strike, with the same verdict as before.
+    fresh = TableResult(verdict="first", first_home=52, second_home=3)
+    ruled = CorrectResult(id=scene.id, round=scene.round, table=second.table, race=1, result=won)
+    forfeited, struck = (msgspec.structs.replace(ruled, result=result) for result in (forfeit, None))
+    removed, ended = RemoveEntrant(id=scene.id, entrant=anna.id, reason="so"), EndTournament(id=scene.id)
+    rulings: list[Ruling] = [ruled, forfeited, struck, removed, ended]
 
-    def with_second(**told: Any) -> Tournament:
-        return tournament_scenes.running(tables=(first, msgspec.structs.replace(second, **told), *others))
+    def with_races(*races: TableResult) -> Tournament:
+        table = msgspec.structs.replace(second, result=races[-1] if races else None, races=races)
+        return tournament_scenes.running(tables=(first, table, *others))
 
-    ruled = CorrectResult(id=open_.id, round=open_.round, table=second.table, race=1, result=won)
-    rulings: list[Ruling] = [
-        ruled,
-        msgspec.structs.replace(ruled, result=forfeit),
-        RemoveEntrant(id=open_.id, entrant=anna.id, reason="so"),
-        EndTournament(id=open_.id),
+    settled = [
+        (ruled, with_races(won)),
+        (forfeited, with_races(forfeit)),
+        (struck, with_races()),
+        (struck, with_races(fresh)),
+        (removed, tournament_scenes.running(entrants=(msgspec.structs.replace(anna, withdrawn=True), *scene.entrants[1:]))),
+        (ended, tournament_scenes.running(phase="ended")),
     ]
-    carried_out = [
-        with_second(result=won, races=(won,)),
-        with_second(result=forfeit, races=(forfeit,)),
-        tournament_scenes.running(entrants=(msgspec.structs.replace(anna, withdrawn=True), *open_.entrants[1:])),
-        tournament_scenes.running(phase="ended"),
-    ]
-    given = {"open": open_, "rulings": rulings, "stands": carried_out}
-    asked, silent, elsewhere, seen, nothing, once = node(script, msgspec.to_builtins(given))
-    words = [_ruling_words(TournamentModel(open_, 0), each) for each in rulings]
-    assert asked == [[0, f"The connection was lost before this was decided: {each}."] for each in words]
-    assert silent == [[0]] * 4
-    assert [elsewhere, seen, nothing] == [[0], asked[0], [0]]
-    # A question that is open is not covered by another one.
-    assert once == [1, 1]
+    given = {"open": scene, "rulings": rulings, "settled": settled}
+    asked, silent, elsewhere, seen, not_theirs, after_another, two, nothing = node(script, msgspec.to_builtins(given))
+    words = [_ruling_words(TournamentModel(scene, 0), each) for each in rulings]
+    question = "The connection was lost before this was decided: {}.Decide it nowLeave it as it is"
+    assert asked == [[0, question.format(each)] for each in words]
+    assert silent == [[0]] * len(settled)
+    assert [elsewhere, not_theirs, nothing] == [[0]] * 3
+    assert [seen, after_another] == [asked[0]] * 2
+    several = f"The connection was lost before these were decided: {words[0]}; {words[2]}.Decide them nowLeave it as it is"
+    assert two == [0, several]
+
+
+def test_the_answer_to_one_request_is_not_taken_for_that_to_another() -> None:
+    script = f"""{DOCUMENT}
+        const {{ TakingPart }} = await import(`${{web}}/entering.js`);
+        const {{ identity }} = await import(`${{web}}/identity.js`);
+        identity.keep("t", "Ada");
+        const sent = [];
+        const part = new TakingPart({{ send: (message) => sent.push(message), restart() {{}} }}, "KWPRTM");
+        const refs = () => sent.map(({{ type, ref }}) => [type, ref]);
+        part.send({{ type: "end-tournament" }});
+        part.up({{ player: "p", token: "t", name: "Ada" }});
+        part.send({{ type: "remove-entrant" }});
+        part.send({{ type: "correct-result" }});
+        part.hear({{ type: "error", code: "tournament/not-now", message: "Not now.", ref: 8 }});
+        const lost = part.lost().map(({{ type }}) => type);
+        const notes = [textOf(part.notice)];
+        part.send({{ type: "check-in" }});
+        part.send({{ type: "end-tournament" }});
+        lost.push(part.lost().map(({{ type }}) => type), part.lost());
+        notes.push(textOf(part.notice));
+        console.log(JSON.stringify([refs(), lost, notes]));
+    """
+    refs, lost, notes = node(script, None)
+    requests = ("end-tournament", "remove-entrant", "correct-result", "check-in", "end-tournament")
+    assert refs == [[request, ref] for request, ref in zip(requests, (7, 8, 9, 7, 8), strict=True)]
+    assert lost == ["end-tournament", "correct-result", ["end-tournament"], []]
+    assert notes == ["Not now.", "The connection was lost before the answer came. When it is back, look whether it was done."]
 
 
 def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is() -> None:
