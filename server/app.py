@@ -29,7 +29,7 @@ from server.net.connection_limits import SHARE_RENEWED_S, SHARES_AT_ONCE, Admiss
 from server.net.descriptors import connections_for
 from server.net.dispatch import Dispatch
 from server.net.identification import Identification
-from server.net.limits import AddressRates
+from server.net.limits import AddressRates, CodeGuesses
 from server.net.listener import AddressUnavailable, open_listeners, serving, tls_context
 from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
@@ -160,6 +160,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 )
             )
             spectators.tournament_secret = tournaments.elsewhere.boards_secret
+            guesses = CodeGuesses() if settings.max_connections_per_address else None
             dispatch = Dispatch(
                 rooms=rooms,
                 players=players,
@@ -175,6 +176,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 bans=bans,
                 cluster=cluster,
                 connections_per_address=settings.max_connections_per_address,
+                guesses=guesses,
             )
             bans.come_back(await journal.ask(store.bans))
             await resumption.go_on()
@@ -197,6 +199,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 clock=clock,
                 compute=workers.run,
                 max_rooms=settings.max_rooms,
+                guesses=guesses,
             )
             administration = Administration(
                 rooms=rooms,

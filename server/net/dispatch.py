@@ -52,7 +52,7 @@ from server.net.connection import Connection
 from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
 from server.net.identification import Identification, Visit, put_out
-from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, AddressRates
+from server.net.limits import CODE_AGAIN_MS, AddressRates, CodeGuesses
 from server.net.overload import Overload
 from server.net.traffic import Traffic
 from server.rooms.driver import Room
@@ -85,12 +85,6 @@ KEPT_A_SECOND: Final = 1 / 10
 race, but too few to fill the disk.
 """
 
-TRIED: Final = 4096
-TRIED_S: Final = 60.0
-"""A code costs its address nothing when it is tried again within TRIED_S, because a club comes by the same one. After that it does, because
-a race may have it by then. At most TRIED codes of all addresses together are remembered; the oldest make way.
-"""
-
 
 class Dispatch:
     """Satisfies `server.net.connection.Dispatch`."""
@@ -112,17 +106,17 @@ class Dispatch:
         bans: Bans,
         cluster: Cluster | None = None,
         connections_per_address: int = 0,
+        guesses: CodeGuesses | None = None,
     ) -> None:
         """cluster: None for a server on its own. connections_per_address: determines how many new players and races one address may make; 0
-        for no limit.
+        for no limit. guesses: limits how many codes one address may try; None for no limit.
         """
         self._directory = cluster.directory if cluster is not None else None
         self.traffic = Traffic()
         self._bans = bans
         most = connections_per_address
         self._kept = AddressRates(rate=KEPT_A_SECOND * most, burst=KEPT_PER_CONNECTION * most) if most else None
-        self._codes = AddressRates(rate=CODES_A_SECOND, burst=CODES_AT_ONCE) if most else None
-        self._tried: dict[tuple[str, str], float] = {}  # when
+        self._guesses = guesses
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
         self.rate, self.burst = rate, burst
@@ -278,8 +272,7 @@ class Dispatch:
                 else:
                     self._lobby.unfollow(visit.connection)
             case OpenRace() | JoinRace() | QuickMatch() | WatchRace():
-                if isinstance(message, (JoinRace, WatchRace)) and message.code is not None and self._is_secret(player, message.code):
-                    self._check_guesses(visit, read_code(message.code))
+                self._check_guesses(visit, player, message)
                 if not self.forwarding.look_up(visit, player, message):
                     self._serve_here(visit, player, message)
             case RunDaily() | RunChallenge() | PlayOn():
@@ -289,9 +282,8 @@ class Dispatch:
                 visit.connection.start_soon(self._enter_run, visit, player, message)
             case Say():
                 self._say(visit, player, message)
-            case AskBoardsKey(code=code):
-                if self._is_secret(player, code):
-                    self._check_guesses(visit, read_code(code))
+            case AskBoardsKey():
+                self._check_guesses(visit, player, message)
                 self._ask_boards_key(visit, player, message)
             case Unwatch(ref=ref):
                 self._spectators.unwatch(visit.connection, ref=ref)
@@ -299,33 +291,38 @@ class Dispatch:
                 lists = self._tournaments.subscriptions
                 (lists.follow_list if follow else lists.unfollow_list)(visit.connection)
             case FollowTournament():
+                self._check_guesses(visit, player, message)
                 self._tournaments.follow(visit.connection, message, visit.connection.start_soon)
             case _:
-                if isinstance(message, EnterTournament) and message.code:
-                    self._check_guesses(visit, f"{message.id} {message.code}")
+                self._check_guesses(visit, player, message)
                 self._tournaments.ask(visit.connection, self._asker(visit, player), message)
 
+    def _check_guesses(
+        self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace | AskBoardsKey | TournamentRequest
+    ) -> None:
+        """Refuse one more code, or id of a tournament, that may be a guess, if too many others have been tried from this address."""
+        guessed = []
+        match message:
+            case JoinRace(code=str(code)) | WatchRace(code=str(code)) | AskBoardsKey(code=code):
+                if self._is_secret(player, code):
+                    guessed.append(read_code(code))
+            case OpenRace() | JoinRace() | QuickMatch() | WatchRace() | FollowTournaments() | CreateTournament():
+                pass
+            case _:
+                if not self._tournaments.is_told(message.id, player.id):
+                    guessed.append(read_code(message.id))
+                if isinstance(message, EnterTournament) and message.code:
+                    guessed.append(f"{message.id} {message.code}")
+        for code in guessed:
+            if self._guesses is not None and not self._guesses.allow(visit.connection.remote_host, code, trio.current_time()):
+                raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
+
     def _is_secret(self, player: PlayerName, code: str) -> bool:
-        """Whether a code may be a guess: it is neither listed here nor a table's, and the player has no seat there."""
+        """Whether a code may be a guess: no race listed here and no table has it, and the player has no seat there."""
         if not self._rooms.has(code):
             return read_code(code) not in self._tournaments.elsewhere.codes
         room = self._rooms.find(code)
         return room.spec is None and not room.options.public and self._rooms.of(player.id) is not room
-
-    def _check_guesses(self, visit: Visit, code: str) -> None:
-        """Refuse one more code from this address if it has tried too many others."""
-        if self._codes is None or visit.place is None:
-            return
-        now = trio.current_time()
-        tried_at = self._tried.pop((visit.place, code), None)
-        if tried_at is None or tried_at + TRIED_S < now:
-            # A right one counts too: otherwise one could be told from a wrong one when no more are heard.
-            if not self._codes.allow(visit.connection.remote_host, now):
-                raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
-            tried_at = now
-        self._tried[visit.place, code] = tried_at
-        if len(self._tried) > TRIED:
-            del self._tried[next(iter(self._tried))]
 
     def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:
         """What need not be looked up at other servers, or has been."""

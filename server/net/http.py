@@ -15,7 +15,7 @@ import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import formatdate
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import Final, TypeAlias
 
@@ -28,8 +28,8 @@ from protocol.errors import Refusal
 from protocol.pages import Problem
 from server.lobby.bans import Bans
 from server.net.connection import Caller
-from server.net.connection_limits import THIS_MACHINE, AdmissionOutcome, place_of
-from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, AddressRates
+from server.net.connection_limits import AdmissionOutcome, place_of
+from server.net.limits import CODE_AGAIN_MS, AddressRates, CodeGuesses
 
 logger = logging.getLogger("carpet.net")
 
@@ -96,12 +96,15 @@ class Asked:
 
     path: as requested, percent-encoded. base: this server's address as the client wrote it, `https://HOST`; empty if it cannot be told. It
     is only the client's word, good enough for what is sent to that client alone.
+    check_guess: to be called with a code that is not told to everybody, before anything says whether there is such a race or tournament.
+    Raises NoPage if too many have been tried from the client's address.
     """
 
     values: Mapping[str, str]
     query: Mapping[str, str]
     path: str = ""
     base: str = ""
+    check_guess: Callable[[str], None] = lambda _: None
 
     def number(self, name: str, *, usual: int, most: int) -> int:
         """This field of the query, or `usual` if it is missing. Raises NoPage unless it is a number from 1 to `most`."""
@@ -144,13 +147,6 @@ class NoPage(Exception):
         self.retry_after_s = retry_after_s
 
 
-class NoSuchCode(NoPage):
-    """No race has the code in the path. Whoever asks for too many of these is shown no page for a while."""
-
-    def __init__(self) -> None:
-        super().__init__(HTTPStatus.NOT_FOUND, "No race has that code now. It may be over, or the code mistyped: ask for it again.")
-
-
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
 """Makes a page. Raises NoPage or Elsewhere. Cancelled if it takes longer than a request may."""
 
@@ -188,8 +184,18 @@ Problems: TypeAlias = Callable[[HTTPStatus, str], Page]
 class Site:
     """All pages of a server."""
 
-    def __init__(self, routes: Sequence[Route] = (), *, problem: Problems | None = None, bans: Bans | None = None) -> None:
-        """problem: makes the page that browsers are shown if there is no page. By default they get the document for programs."""
+    def __init__(
+        self,
+        routes: Sequence[Route] = (),
+        *,
+        problem: Problems | None = None,
+        bans: Bans | None = None,
+        guesses: CodeGuesses | None = None,
+    ) -> None:
+        """problem: makes the page that browsers are shown if there is no page. By default they get the document for programs. guesses: see
+        `Asked.check_guess`; None for no limit.
+        """
+        self._guesses = guesses
         self.refused = 0
         """Requests for pages refused because too many came from their address."""
         self._bans = bans
@@ -197,7 +203,6 @@ class Site:
         self._problem = problem
         self._rates = AddressRates(rate=PAGES_A_SECOND, burst=PAGES_AT_ONCE)
         self._file_rates = AddressRates(rate=FILES_A_SECOND, burst=FILES_AT_ONCE)
-        self._misses = AddressRates(rate=CODES_A_SECOND, burst=CODES_AT_ONCE)
         self._request_rates = AddressRates(rate=REQUESTS_A_SECOND, burst=REQUESTS_AT_ONCE)
 
     async def answer(self, caller: Caller, request: Request, *, secure: bool) -> Response | None:
@@ -234,16 +239,10 @@ class Site:
                 self._bans.check("address", place_of(caller.remote_host))
             route, asked = self._find(request.path, _base(request, secure=secure))
             rates = self._file_rates if route.is_file else self._rates
-            now = trio.current_time()
-            if not rates.allow(caller.remote_host, now):
+            if not rates.allow(caller.remote_host, trio.current_time()):
                 self.refused += 1
                 raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests from one address; slow down.", retry_after_s=1)
-            # Otherwise the pages of races that are not public would tell which codes they have.
-            if not route.is_file and place_of(caller.remote_host) != THIS_MACHINE and self._misses.is_spent(caller.remote_host, now):
-                self.refused += 1
-                sentence = "Many codes have been tried from your address; wait a little."
-                raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, sentence, retry_after_s=CODE_AGAIN_MS // 1000)
-            page = _tagged(await route.show(asked))
+            page = _tagged(await route.show(replace(asked, check_guess=partial(self._check_guess, caller.remote_host))))
             # The header may be repeated, and a proxy that compresses makes the tag a weak one.
             known = ",".join(request.headers.get_all("If-None-Match")).split(",")
             if page.tag and page.tag in (tag.strip().removeprefix("W/") for tag in known):
@@ -255,8 +254,6 @@ class Site:
             response.headers["Location"] = moved.place
             return response
         except NoPage as refused:
-            if isinstance(refused, NoSuchCode):
-                self._misses.allow(caller.remote_host, trio.current_time())
             return self._refused(refused, request)
         except Refusal as refusal:
             return self._refused(NoPage(HTTPStatus.FORBIDDEN, refusal.sentence), request)
@@ -265,6 +262,11 @@ class Site:
             logger.exception("the page %s could not be made", request.path)
             sentence = "Something went wrong on the server; its log says what."
             return self._refused(NoPage(HTTPStatus.INTERNAL_SERVER_ERROR, sentence), request)
+
+    def _check_guess(self, host: str, code: str) -> None:
+        if self._guesses is not None and not self._guesses.allow(host, code, trio.current_time()):
+            sentence = "Many codes have been tried from your address; wait a little."
+            raise NoPage(HTTPStatus.TOO_MANY_REQUESTS, sentence, retry_after_s=CODE_AGAIN_MS // 1000)
 
     def _refused(self, refused: NoPage, request: Request) -> Response:
         path = request.path.partition("?")[0]

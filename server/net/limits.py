@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from enum import Enum, auto
 
-from server.net.connection_limits import place_of
+from server.net.connection_limits import THIS_MACHINE, place_of
 from server.runtime.token_bucket import Bucket
 
 
@@ -68,14 +68,6 @@ class Seldom:
         return count
 
 
-CODES_AT_ONCE = 100
-CODES_A_SECOND = 0.2
-CODE_AGAIN_MS = 5000
-"""How many different codes that are not told to everybody may be tried from one address, at once and per second: too few to guess one. Of a
-race that takes years; of a tournament it does if its director chose a word, and not four digits. A club comes by few codes, however many
-they are.
-"""
-
 ADDRESSES = 4096
 """Addresses that are remembered. The one unheard of for longest makes way for a new one, and starts afresh when it comes again."""
 
@@ -92,16 +84,49 @@ class AddressRates:
     def allow(self, host: str, now: float) -> bool:
         """Whether one more request may come from this host, a numeric address. now: as in `RateLimit.judge`."""
         place = place_of(host)
-        return place is None or self._limit(place).judge(now) is RateDecision.PASS
-
-    def is_spent(self, host: str, now: float) -> bool:
-        """Whether `allow` would say no. Takes nothing."""
-        place = place_of(host)
-        return place is not None and self._limit(place).left(now) < 1
-
-    def _limit(self, place: str) -> RateLimit:
+        if place is None:
+            return True
         limit = self._limits.pop(place, None) or RateLimit(rate=self._rate, burst=self._burst)
         self._limits[place] = limit
         if len(self._limits) > self._addresses:
             self._limits.popitem(last=False)
-        return limit
+        return limit.judge(now) is RateDecision.PASS
+
+
+CODES_AT_ONCE = 100
+CODES_A_SECOND = 0.2
+CODE_AGAIN_MS = 5000
+"""How many different codes that are not told to everybody may be tried from one address, at once and per second: too few to guess one. Of a
+race that takes years; of a tournament it does if its director chose a word, and not four digits. A club comes by few codes, however many
+they are.
+"""
+
+TRIED = 4096
+TRIED_S = 60.0
+"""A code costs its address nothing when it is tried again within TRIED_S, because a club comes by the same one. After that it does, because
+a race may have it by then. At most TRIED codes of all addresses together are remembered; the oldest make way.
+"""
+
+
+class CodeGuesses:
+    """Limits how many codes may be tried from one address. This machine has no limit."""
+
+    def __init__(self) -> None:
+        self._rates = AddressRates(rate=CODES_A_SECOND, burst=CODES_AT_ONCE)
+        self._tried: dict[tuple[str, str], float] = {}  # when
+
+    def allow(self, host: str, code: str, now: float) -> bool:
+        """Whether a code that may be a guess is heard from this host, a numeric address. now: as in `RateLimit.judge`."""
+        place = place_of(host)
+        if place is None or place == THIS_MACHINE:
+            return True
+        tried_at = self._tried.pop((place, code), None)
+        if tried_at is None or tried_at + TRIED_S < now:
+            # A right one counts too: otherwise one could be told from a wrong one when no more are heard.
+            if not self._rates.allow(host, now):
+                return False
+            tried_at = now
+        self._tried[place, code] = tried_at
+        if len(self._tried) > TRIED:
+            del self._tried[next(iter(self._tried))]
+        return True

@@ -15,7 +15,7 @@ from protocol.pages import is_race_id
 from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
 from protocol.text import read_code
-from server.net.http import Asked, Elsewhere, NoPage, NoSuchCode
+from server.net.http import Asked, Elsewhere, NoPage
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import no_such_player, no_such_race, record_of
 from server.pages.readers import Readers
@@ -115,15 +115,20 @@ class Documents:
         """The room; None if another server of this place has it, to which the page's connection is then sent."""
         code = read_code(asked.values["code"])
         try:
-            return self._rooms.find(code)
+            room = self._rooms.find(code)
+            if not room.options.public and room.spec is None:
+                asked.check_guess(code)
+            return room
         except Refusal as refusal:
+            asked.check_guess(code)
             elsewhere = self._is_elsewhere if is_code(code) else None
             if elsewhere is not None and await self._readers.wait(lambda: elsewhere(code)):
                 return None
             race = await self._readers.ask(lambda store: store.last_race(code)) if is_code(code) else None
             if race is not None:
                 raise Elsewhere(f"/race/{race}") from refusal
-            raise NoSuchCode from refusal
+            sentence = "No race has that code now. It may be over, or the code mistyped: ask for it again."
+            raise NoPage(HTTPStatus.NOT_FOUND, sentence) from refusal
 
     async def _race(self, asked: Asked) -> Description:
         race = asked.values["id"]

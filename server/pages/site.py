@@ -8,6 +8,7 @@ from typing import Any
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.net.http import Site
+from server.net.limits import CodeGuesses
 from server.pages.documents import Documents
 from server.pages.health import readiness_route
 from server.pages.ladder import ladder_route
@@ -41,9 +42,11 @@ def open_site(
     is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
     origins: Callable[[], Sequence[str]] = tuple,
     embedders: Sequence[str] = (),
+    guesses: CodeGuesses | None = None,
 ) -> Site:
     """compute: for work that takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
-    origins: those of the pages of all servers of this place. embedders: those of pages that may show races in a frame."""
+    origins: those of the pages of all servers of this place. embedders: those of pages that may show races in a frame. guesses: as in
+    `Site`."""
     readers = Readers(journal)
     documents = Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere, embeds=bool(embedders)).addresses
     routes = (
@@ -59,4 +62,4 @@ def open_site(
         *web_routes(documents, origins=origins, embedders=embedders),
         readiness_route(rooms, journal, max_rooms=max_rooms),
     )
-    return Site(routes, problem=problem_page(), bans=bans)
+    return Site(routes, problem=problem_page(), bans=bans, guesses=guesses)

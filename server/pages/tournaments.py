@@ -68,6 +68,8 @@ async def find_tournament(tournaments: TournamentService, asked: Asked) -> Tourn
         found = await tournaments.document(identity) if is_tournament_id(identity) else None
     except StoreError as error:
         raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, "The store cannot be read now; try again later.", retry_after_s=10) from error
+    if found is None or not found.options.public:
+        asked.check_guess(identity)
     if found is None:
         raise NoPage(HTTPStatus.NOT_FOUND, "There is no tournament with that id.")
     return found

@@ -27,11 +27,6 @@ class Bucket:
         self.tokens = tokens - count
         return True
 
-    def left(self, now: float) -> float:
-        """How many tokens there are, or less than none for a debt."""
-        self._fill(now)
-        return self.tokens
-
     def owe(self, now: float, count: float) -> None:
         """Take `count` tokens even if they are not there: the debt is filled first. It never exceeds one bucket."""
         self._fill(now)

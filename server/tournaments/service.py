@@ -318,6 +318,15 @@ class TournamentService:
             if director.leads:
                 director.tables.call_anew(director.state)
 
+    def is_told(self, identity: str, player: str) -> bool:
+        """Whether it is no secret that there is a tournament with this id: it is listed, or the player directs it or has entered it."""
+        identity = read_code(identity)
+        director = self._directors.get(identity)
+        if director is None:
+            return any(listed.id == identity for listed in self.listings())
+        state = director.state
+        return state.options.public or player == state.director or player in state.people
+
     async def document(self, identity: str) -> TournamentDocument | None:
         """The document of a whole tournament; None if it does not exist. Raises StoreError."""
         director = await self._find(identity)

@@ -14,14 +14,23 @@ from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Seated, Started
 from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge, RunDaily
 from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMatch, WaitingOver, Welcome, YouAre
-from protocol.tournament_messages import EnterTournament
+from protocol.tournament_messages import (
+    CheckIn,
+    CreateTournament,
+    Decided,
+    EnterTournament,
+    FollowTournament,
+    LeaveTournament,
+    Tournament,
+)
+from protocol.tournaments import TournamentOptions
 from protocol.views import ChatLine, RaceOptions
 from protocol.watch_messages import AskBoardsKey, Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.net.connection import Caller
-from server.net.dispatch import KEPT_A_SECOND, KEPT_PER_CONNECTION, TRIED_S
+from server.net.dispatch import KEPT_A_SECOND, KEPT_PER_CONNECTION
 from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEWCOMERS_PER_CONNECTION
-from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE
+from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, TRIED_S
 from server.rooms.outgoing import Outgoing
 from server.rules.catalogue import RULE_SETS
 from server.store.availability import Outage
@@ -79,15 +88,16 @@ async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(m
 async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
 
-    def guesses(text: str) -> tuple[JoinRace | WatchRace | EnterTournament | AskBoardsKey, ...]:
-        return JoinRace(code=f"J{text}"), WatchRace(code=f"W{text}"), EnterTournament(id="ABCDEF", code=text), AskBoardsKey(code=f"B{text}")
+    def guesses(text: str) -> tuple[JoinRace | WatchRace | AskBoardsKey | FollowTournament | LeaveTournament, ...]:
+        by_code = JoinRace(code=f"J{text}"), WatchRace(code=f"W{text}"), AskBoardsKey(code=f"B{text}")
+        return (*by_code, FollowTournament(id=f"F{text}"), LeaveTournament(id=f"L{text}"))
 
     async with open_house(connections_per_address=2) as house, house.guest("Ann") as ann, house.guest("Eve") as eve:
         private = (await ann.open(public=False)).code
         for number in range(CODES_AT_ONCE):
             # Whatever was tried before costs nothing: many may come by one code.
             for _ in range(3):
-                assert (await eve.error_for(guesses(f"{number:05}")[number % 4])).code != ErrorCode.SERVER_BUSY
+                assert (await eve.error_for(guesses(f"{number:05}")[number % 5])).code != ErrorCode.SERVER_BUSY
         # Then a right one is not told from a wrong one; whoever has a seat comes back to it, and this machine has no limit.
         for request in (*guesses("x"), JoinRace(code=private), AskBoardsKey(code=private)):
             error = await eve.error_for(request)
@@ -103,6 +113,28 @@ async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_gu
         await eve.ask(JoinRace(code=private), Room)
 
 
+async def test_neither_the_code_nor_the_id_of_a_private_tournament_is_guessed_from_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
+    async with open_house(connections_per_address=9) as house, house.guest("Ann") as ann, house.guest("Eve") as eve:
+        options = TournamentOptions(name="Cup", public=False)
+        private = (await ann.ask(CreateTournament(options=options), Decided)).id
+        public = (await ann.ask(CreateTournament(options=replace(options, public=True), code="word"), Decided)).id
+        await eve.ask(FollowTournament(id=private, ref=1), Tournament)
+        for number in range(CODES_AT_ONCE - 1):
+            error = await eve.error_for(EnterTournament(id=public, code=f"W{number}"))
+            assert error.code == ErrorCode.WRONG_ENTRY_CODE
+        for request in (EnterTournament(id=public, code="word"), FollowTournament(id="WWWWWW"), CheckIn(id="WWWWWX", nonce="ab" * 16)):
+            assert (await eve.error_for(request)).code == ErrorCode.SERVER_BUSY
+        # It was tried before; and whoever directs it comes back to it at any time.
+        await eve.ask(FollowTournament(id=private, ref=2), Tournament)
+        await trio.sleep(TRIED_S + 1)
+        for number in range(int((TRIED_S + 1) * CODES_A_SECOND)):
+            assert (await eve.error_for(EnterTournament(id=public, code=f"V{number}"))).code == ErrorCode.WRONG_ENTRY_CODE
+        assert (await eve.error_for(FollowTournament(id=private, ref=3))).code == ErrorCode.SERVER_BUSY
+        await ann.ask(FollowTournament(id=private, ref=1), Tournament)
+        await eve.ask(FollowTournament(id=public, ref=4), Tournament)
+
+
 async def test_codes_that_were_tried_long_ago_cannot_be_tried_over_and_over_until_a_race_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
     async with open_house(connections_per_address=2) as house, house.guest("Eve") as eve:
@@ -114,7 +146,7 @@ async def test_codes_that_were_tried_long_ago_cannot_be_tried_over_and_over_unti
 
 
 async def test_the_codes_that_addresses_have_tried_are_remembered_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.net.dispatch.TRIED", 2)
+    monkeypatch.setattr("server.net.limits.TRIED", 2)
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
     async with open_house(connections_per_address=2) as house, house.guest("Eve") as eve:
         for number in range(CODES_AT_ONCE):

@@ -11,10 +11,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from server.net.http import HASTE_S, Asked, NoPage, NoSuchCode, Page, Route, Site
-from server.net.limits import AddressRates
+from server.net.connection import Caller
+from server.net.http import HASTE_S, Asked, NoPage, Page, Route, Site
+from server.net.limits import CODES_A_SECOND, CODES_AT_ONCE, AddressRates
 from server.net.page_connection import PageConnection
-from tests.server.net.wire import House, received_by
+from tests.server.net.wire import House, open_house, received_by
 
 
 class Echo:
@@ -190,27 +191,26 @@ async def test_whoever_asks_too_fast_is_told_so_and_served_again_later(house: Ho
     assert (await house.ask("/echo.json")).status == 200
 
 
-async def test_from_one_address_not_so_many_pages_are_tried_that_the_code_of_a_race_could_be_guessed(
-    house: House, echo: Echo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def show(asked: Asked) -> Page:
-        if asked.values["code"] != "RIGHT":
-            raise NoSuchCode
-        return Page(b"here")
-
-    monkeypatch.setattr(house.site, "_routes", (Route("/play/{code}", show), Route("/page.js", echo.show, is_file=True)))
-    monkeypatch.setattr(house.site, "_rates", AddressRates(rate=1000, burst=1000))
-    # So slow that the jumps of the clock bring no page more.
-    monkeypatch.setattr(house.site, "_misses", AddressRates(rate=0.0001, burst=3))
+async def test_codes_are_not_guessed_by_the_pages_of_races_and_tournaments_either(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PageConnection, "remote_host", "192.0.2.1")
-    assert (await house.ask("/play/RIGHT")).status == 200
-    assert [(await house.ask(f"/play/{number}")).status for number in range(5)] == [404, 404, 404, 429, 429]
-    answered = await house.ask("/play/RIGHT")
-    assert answered.problem == (429, "Many codes have been tried from your address; wait a little.")
-    assert answered.headers["retry-after"] == "5"
-    assert (await house.ask("/page.js")).status == 200
-    await trio.sleep(10_001)
-    assert (await house.ask("/play/RIGHT")).status == 200
+    monkeypatch.setattr(Caller, "remote_host", "192.0.2.2")
+    async with open_house(connections_per_address=9) as house, house.guest("Ann") as ann, house.guest("Bob") as bob:
+        monkeypatch.setattr(house.site, "_rates", AddressRates(rate=1e6, burst=1_000_000))
+        public, private = (await ann.open()).code, (await bob.open(public=False)).code
+        places = [f"/{place}/{{}}" for place in ("play", "watch", "race", "tournament")] + ["/tournaments/{}.json", "/play/{}/picture.svg"]
+        for number in range(CODES_AT_ONCE):
+            code = f"{number:06}".translate(str.maketrans("0123456789", "ABCDEFGHJK"))
+            assert (await house.ask(places[number % len(places)].format(code))).status == 404
+            # Whatever was tried before costs nothing.
+            assert (await house.ask(places[number % len(places)].format(code))).status == 404
+        for place in (*(place.format("WWWWWW") for place in places), f"/play/{private}"):
+            answered = await house.ask(place)
+            assert answered.problem == (429, "Many codes have been tried from your address; wait a little."), place
+            assert answered.headers["retry-after"] == "5"
+        assert (await house.ask(f"/play/{public}")).status == 200
+        assert (await house.ask("/ladder.json")).status == 200
+        await trio.sleep(1 / CODES_A_SECOND)
+        assert (await house.ask(f"/play/{private}")).status == 200
 
 
 async def test_whoever_goes_on_asking_for_anything_too_fast_is_answered_a_second_later(

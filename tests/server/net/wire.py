@@ -33,6 +33,7 @@ from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
 from server.net.connection import Connection
 from server.net.dispatch import Dispatch
+from server.net.limits import CodeGuesses
 from server.net.listener import serving
 from server.net.origins import Origins
 from server.net.overload import Overload
@@ -351,6 +352,7 @@ class House:
         )
         nursery.start_soon(self.tournaments.run)
         self.overload = Overload(spread=lambda: 0.0)
+        guesses = CodeGuesses() if connections_per_address else None
         self.dispatch = Dispatch(
             overload=self.overload,
             rooms=self.rooms,
@@ -365,6 +367,7 @@ class House:
             burst=burst,
             bans=self.bans,
             connections_per_address=connections_per_address,
+            guesses=guesses,
         )
         self.site = open_site(
             rooms=self.rooms,
@@ -376,6 +379,7 @@ class House:
             clock=self.clock,
             compute=self._compute,
             max_rooms=max_rooms,
+            guesses=guesses,
         )
         self.listener = PairListener()
         self._nursery = nursery
