@@ -78,7 +78,7 @@ def whoami(
     store = _store()
     kept = _player(store, place, name)
 
-    told = run(lambda: who_is(place, kept))
+    told = run(lambda: who_is(place, kept, nodes=store.nodes(place, kept.token)))
     if told != kept:
         # Renamed from another machine: use the new name here from now on.
         store.keep(place, told, last=False)
@@ -100,9 +100,11 @@ def boards_key(
     `carpet watch --key` takes it, and so does the web page: /watch/CODE#key=KEY. The players are told when somebody uses it.
     """
     place = address_of(url).url
-    kept = _player(_store(), place, name)
+    store = _store()
+    kept = _player(store, place, name)
     wanted = AskBoardsKey(code=code_of(code))
-    print_text(run(lambda: ask(place, wanted, BoardsKey, identity=kept, watches=True)).key)
+    nodes = store.nodes(place, kept.token)
+    print_text(run(lambda: ask(place, wanted, BoardsKey, identity=kept, watches=True, nodes=nodes)).key)
 
 
 def _list_known(*, as_json: bool) -> None:
@@ -139,7 +141,7 @@ def rename(
     store = _store()
     kept = _player(store, place, name)
 
-    told = run(lambda: rename_at(place, kept, new_name))
+    told = run(lambda: rename_at(place, kept, new_name, nodes=store.nodes(place, kept.token)))
     store.keep(place, told, last=False)
     print_sentence(f"You are now {told.name} at {place}. A race that you are in keeps the old name.")
 

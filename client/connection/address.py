@@ -97,7 +97,7 @@ def moved_address(told: str, *, by: Address) -> Address:
     The token goes there too; the server that sends the player on has issued it or has just heard it. It cannot send anybody from a secure
     connection to an insecure one, nor from outside to an address of this machine or of a private network.
     """
-    if len(told) > LONGEST_MOVE or not told.startswith(("ws://", "wss://")):
+    if len(told) > LONGEST_MOVE or not told.isprintable() or not told.startswith(("ws://", "wss://")):
         raise BadAddress("The server sends its players to something that is not a server's address.")
     address = parse_address(told)
     if by.secure and not address.secure:

@@ -12,20 +12,20 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 
 import trio
 from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import LOST, TAKEN_OVER, TURNED_AWAY, Ending, LinkError, NotCarpetServer, OtherVersion
+from client.connection.errors import LOST, TAKEN_OVER, TURNED_AWAY, Ending, LinkError, NotCarpetServer, OtherVersion, Unreachable
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
 from client.connection.questions import Answer, EntryRequest, Questions
 from client.connection.resync import Reaction, Resume
-from client.connection.route import Route
+from client.connection.route import Route, others
 from client.connection.websocket import ConnectionTimes, Dial, ServerConnection, open_connection
 from protocol.client_messages import ClientMessage, FollowLobby
 from protocol.codec import MSGPACK
@@ -64,6 +64,8 @@ async def open_link(
     takes_back: bool = False,
     subprotocol: str = MSGPACK,
     keep: Callable[[Identity], None] | None = None,
+    nodes: Iterable[str] = (),
+    keep_nodes: Callable[[Identity, tuple[str, ...]], None] | None = None,
     generator: random.Random | None = None,
     dial: Dial | None = None,
     times: ConnectionTimes = USUAL_TIMES,
@@ -72,7 +74,9 @@ async def open_link(
 
     identity: who to say hello as; None to say none and ask only what needs no hello. watches: come only to watch, until anything else is
     sent, so that a connection this player has elsewhere stays theirs; without an identity, come as a guest, of whom nothing is kept.
-    keep: called with the identity as the server has it, on the first welcome and on every change. generator: for the pauses between
+    keep: called with the identity as the server has it, on the first welcome and on every change. nodes: what `keep_nodes` was called with on
+    an earlier visit to this URL with this token; tried in turn if the server cannot be reached. keep_nodes: called with the identity and the
+    URLs of other servers of the same cluster, whenever the server at `url` itself has named them to it. generator: for the pauses between
     attempts. takes_back: when a newer connection of the same player takes over, wait for `hurry` instead of ending. dial: opens the byte
     stream, in place of TCP to the address. Raises LinkError if the first connection fails.
     """
@@ -88,6 +92,8 @@ async def open_link(
         takes_back=takes_back,
         subprotocol=subprotocol,
         keep=keep or (lambda identity: None),
+        nodes=nodes,
+        keep_nodes=keep_nodes or (lambda identity, nodes: None),
         generator=generator or random.Random(),  # noqa: S311  (spreads clients over time, keeps no secret)
         dial=dial,
         times=times,
@@ -119,11 +125,14 @@ class NetLink:
         takes_back: bool,
         subprotocol: str,
         keep: Callable[[Identity], None],
+        nodes: Iterable[str],
+        keep_nodes: Callable[[Identity, tuple[str, ...]], None],
         generator: random.Random,
         dial: Dial | None,
         times: ConnectionTimes,
     ) -> None:
-        self._route = Route(address)
+        self._route = Route(address, nodes)
+        self._keep_nodes = keep_nodes
         self._reconnect = reconnect
         self._takes_back = takes_back
         self._hurry = trio.Event()
@@ -145,6 +154,8 @@ class NetLink:
         self._closing = False
         self._ending = LOST  # of the current connection, as far as known
         self._ended = trio.Event()
+        self.detour: str | None = None
+        """A sentence, if the link came in through another server because the one at `url` could not be reached."""
 
     @property
     def url(self) -> str:
@@ -217,12 +228,15 @@ class NetLink:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep one connection after another. Raises LinkError if the first fails, and nothing else, ever."""
-        stood = False
+        stood, failed = False, list[LinkError]()
 
         def started() -> None:
             nonlocal stood
             if not stood:
                 stood = True
+                if failed:
+                    place = self._route.current.place
+                    self.detour = f"{self._route.home.place} {failed[0].why}; joined through {place}, a server of the same club."
                 task_status.started()
 
         try:
@@ -236,7 +250,9 @@ class NetLink:
                             self._route.failed()
                     except LinkError as error:
                         if not stood:
-                            raise
+                            self._look_elsewhere([*failed, error])
+                            failed.append(error)
+                            continue
                         # It was a Carpet Race server before. What answers now is something on the way to it, such as a proxy.
                         is_down = isinstance(error, NotCarpetServer)
                         reason = f"The server at {self._route.current.url} does not answer." if is_down else str(error)
@@ -257,6 +273,16 @@ class NetLink:
                         await trio.sleep(HURRY_PAUSE)
         finally:
             self._ended.set()
+
+    def _look_elsewhere(self, failed: Sequence[LinkError]) -> None:
+        """The first attempts, the last one among them, have failed: choose the next server. Raises LinkError if there is none to try."""
+        first, others = failed[0], self._route.known - 1
+        # A certificate that is not trusted, or another version, is an answer. Whoever sees it should hear of it.
+        if not others or not isinstance(first, Unreachable | NotCarpetServer):
+            raise first
+        if len(failed) > others:
+            raise Unreachable(f"{first} No other server of the same club could be reached either.") from first
+        self._route.failed()
 
     def _pause(self) -> float:
         """Seconds until the next attempt: none after a good connection, then a random time up to a bound that doubles.
@@ -281,8 +307,9 @@ class NetLink:
 
     async def _one_connection(self, started: Callable[[], None]) -> Ending:
         async with contextlib.AsyncExitStack() as stack:
-            # With several servers, the first attempt at each is short: it may be one that hangs.
-            is_first = 1 < self._route.known >= self._tries
+            # With several servers, the first attempt at each is short: it may be one that hangs. Not so when the player comes: they asked
+            # for this server, and may be on a line on which none is reached sooner.
+            is_first = 1 < self._route.known >= self._tries and (self._was_lost or not self._route.is_home)
             times = replace(self._times, open_s=self._times.deserted_s) if is_first else self._times
             connection = await stack.enter_async_context(self._open_connection(self._route.current, times=times))
             await self._tell(Connected(self.url, self._subprotocol))
@@ -316,8 +343,10 @@ class NetLink:
             self._told_nodes(message.nodes)
             self._questions.welcomed(message)
             self._introduction.welcomed(message)
+            self._remember(message.nodes)
         elif isinstance(message, Nodes):
             self._told_nodes(message.nodes)
+            self._remember(message.nodes)
             return
         elif isinstance(message, YouAre):
             self._introduction.renamed(message)
@@ -330,13 +359,14 @@ class NetLink:
             return
         elif isinstance(message, Room | Watched | WaitingMatch):
             self._route.arrived()
-        elif isinstance(message, Error) and self._introduction.is_unknown(message):
+        elif isinstance(message, Error) and self._introduction.is_unknown(message) and self._route.is_trusted:
             self._resume.start_over()
             self._unanswered.forget()
             self._say(self._introduction.start_over())
             return
-        elif isinstance(message, Error) and self._introduction.is_turned_away(message):
-            # The server cannot look up anybody just now. Whoever waits is told; the link says hello again on another connection.
+        elif isinstance(message, Error) and (self._introduction.is_turned_away(message) or self._introduction.is_unknown(message)):
+            # The server cannot look up anybody just now; or it may have left the cluster, and must not cost the player their token. Whoever
+            # waits is told; the link says hello again on another connection.
             self._questions.note(message)
             self._ending = TURNED_AWAY
             nursery.cancel_scope.cancel()
@@ -349,6 +379,15 @@ class NetLink:
         self._route.told(nodes)
         if nodes and self._connection is not None:
             self._connection.pong_s = self._times.deserted_s
+
+    def _remember(self, nodes: tuple[str, ...]) -> None:
+        """Have the other servers kept that were named, if it was by the server that was asked for, to a player whose token it has heard.
+
+        Others may be asked for the token when that server is down. Whoever could alter this message on an insecure line knows it already.
+        """
+        known = self._introduction.known_as
+        if self._route.is_home and known is not None:
+            self._keep_nodes(known, tuple(address.url for address in others(nodes, self._route.home)))
 
     async def _take(self, step: Reaction, nursery: trio.Nursery) -> None:
         for passed in step.pass_on:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -23,11 +24,23 @@ class Failure(Exception):
 
 
 class LinkError(Failure):
-    """The first connection failed; str() is one sentence for a person."""
+    """The first connection failed; str() is one sentence for a person. why: the same in few words, after the name of the server."""
+
+    why: ClassVar[str] = "does not answer"
 
 
 class Unreachable(LinkError):
     """Nothing answers there, or not now."""
+
+
+class Busy(Unreachable):
+    """Something answers there for a server that cannot take anybody now."""
+
+    why = "cannot take you now"
+
+
+class Limited(LinkError):
+    """The server, or what stands before it, has let in enough from this address. Other servers are not a way round that."""
 
 
 class NotTrusted(LinkError):
@@ -112,7 +125,8 @@ def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> Lin
     if status == 400 and b"subprotocol" in body.lower():
         return other_version(url, subprotocol)
     if status >= 500 or status == 429:
-        return Unreachable(f"The server at {url} cannot take you now (HTTP {status}); try again later.")
+        kind = Limited if status == 429 else Busy
+        return kind(f"The server at {url} cannot take you now (HTTP {status}); try again later.")
     if 300 <= status < 400:
         hint = "" if url.startswith("wss:") else "try wss:// instead of ws://, or "
         return NotCarpetServer(f"{url} sends you elsewhere (HTTP {status}), which is not followed: {hint}ask for the server's own address.")

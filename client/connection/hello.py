@@ -81,6 +81,12 @@ class Introduction:
         self._identity = Identity(self._identity.name)
         return self._first_of(self._identity)
 
+    @property
+    def known_as(self) -> Identity | None:
+        """Who this is to the server that has sent the last welcome; None before that, and for a guest."""
+        identity = self._identity
+        return identity if identity is not None and identity.token is not None and identity.token == self._token else None
+
     def welcomed(self, welcome: Welcome) -> None:
         """The server says who this is."""
         first = self._player is None

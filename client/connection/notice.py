@@ -8,6 +8,8 @@ import sys
 import threading
 from collections.abc import Iterator
 
+from protocol.command_line import folded
+
 NOTICE_S = 1.0
 """Seconds before the line appears. A server that can be reached has usually answered long before."""
 
@@ -44,3 +46,11 @@ def connecting_to(place: str) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 errors.write(f"\r{' ' * len(words)}\r")
                 errors.flush()
+
+
+def tell_detour(sentence: str | None) -> None:
+    """Say that the server that was asked for could not be reached, and another one was; nothing for None. Not to be called while the line
+    of `connecting_to` may show.
+    """
+    if sentence is not None:
+        sys.stderr.write(f"{folded(sentence, sys.stderr)}\n")

@@ -2,6 +2,10 @@
 
 Pure. In a cluster each race is on one server, and every server can say which (`Moved`). When a connection is lost and its server does not
 answer, the link tries the others in turn.
+
+The server that was asked for may be down from the start. Then the link tries those that this server itself named on an earlier visit, and no
+others: what one of them names is not followed until the server that was asked for has been reached. That one could be asked whether the
+others are still of its cluster; a server that it named long ago may be somebody else's by now.
 """
 
 from __future__ import annotations
@@ -15,18 +19,35 @@ from client.connection.address import Address, BadAddress, moved_address
 MOVES: Final = 4
 """Most redirections in a row that the link follows. More are a circle."""
 
+REMEMBERED: Final = 8
+"""Servers that are remembered for a cluster, at most. Each may cost a start some seconds if all are down."""
+
 
 class Route:
-    """current: where the next connection goes. home: the address that the player asked for; their token is kept under it."""
+    """current: where the next connection goes. home: the address that the player asked for; their token is kept under it.
 
-    __slots__ = ("_known", "_moves", "current", "home", "moving")
+    remembered: URLs of the servers that the one at `home` named on an earlier visit.
+    """
 
-    def __init__(self, home: Address) -> None:
+    __slots__ = ("_has_been_home", "_known", "_moves", "current", "home", "moving")
+
+    def __init__(self, home: Address, remembered: Iterable[str] = ()) -> None:
         self.home = self.current = home
         self.moving = False
         """Whether a server has sent us on and the connection there is not up yet."""
-        self._known: tuple[Address, ...] = (home,)
+        self._known: tuple[Address, ...] = (home, *others(remembered, home))
+        self._has_been_home = False
         self._moves = 0
+
+    @property
+    def is_home(self) -> bool:
+        """Whether the connection is, or will be, to the server that was asked for."""
+        return self.current == self.home
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether what this server says of itself, and of others, counts like the word of the server that was asked for."""
+        return self._has_been_home or self.is_home
 
     @property
     def known(self) -> int:
@@ -35,6 +56,9 @@ class Route:
 
     def told(self, nodes: Iterable[str]) -> None:
         """A server of the cluster has named the others."""
+        self._has_been_home |= self.is_home
+        if not self._has_been_home:
+            return
         known = [self.current]
         for url in nodes:
             with suppress(BadAddress):
@@ -45,7 +69,10 @@ class Route:
         """Go where the server says. Raises BadAddress if no client should follow."""
         if self._moves >= MOVES:
             raise BadAddress("The servers of this cluster send players round in a circle.")
-        self.current = moved_address(url, by=self.current)
+        address = moved_address(url, by=self.current)
+        if not self.is_trusted and address not in self._known:
+            raise BadAddress(f"{self.current.place} sends its players to {address.place}, which {self.home.place} has never named.")
+        self.current = address
         self._moves += 1
         self.moving = True
 
@@ -65,3 +92,13 @@ class Route:
         known = self._known
         at = known.index(self.current) if self.current in known else -1
         self.current = known[(at + 1) % len(known)]
+
+
+def others(named: Iterable[str], home: Address) -> tuple[Address, ...]:
+    """The other servers of its cluster that the one at `home` has named, as far as a client may go there, and remember it."""
+    found: dict[Address, None] = {}
+    for url in named:
+        with suppress(BadAddress):
+            found[moved_address(url, by=home)] = None
+    found.pop(home, None)
+    return tuple(found)[:REMEMBERED]

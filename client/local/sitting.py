@@ -20,7 +20,7 @@ from client.connection.address import parse_address
 from client.connection.client import NetLink, open_link
 from client.connection.errors import LinkError, RequestRefused
 from client.connection.events import Identity, Link, LinkEvent
-from client.connection.notice import connecting_to
+from client.connection.notice import connecting_to, tell_detour
 from client.connection.questions import EntryRequest
 from client.local.server_process import open_server
 from client.replay.own_server import replay_race
@@ -190,8 +190,11 @@ async def _entered(url: str, identity: Identity | None, **how: Any) -> AsyncIter
     with contextlib.ExitStack() as waiting:
         waiting.enter_context(connecting_to(parse_address(url).place))
         async with open_link(url, identity, **how) as link:
-            await link.entered()
-            waiting.close()
+            try:
+                await link.entered()
+            finally:
+                waiting.close()
+                tell_detour(link.detour)
             yield link
 
 
@@ -225,7 +228,14 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
             is_in = True
             keep(told)
 
-    async with _entered(url, mine, keep=keep, watches=watches, takes_back=True) as link:
+    def keep_nodes(identity: Identity, nodes: tuple[str, ...]) -> None:
+        # Nothing to bother the player with: without them, the next visit is like the first.
+        if identity.token is not None:
+            with contextlib.suppress(IdentityError):
+                store.keep_nodes(url, identity.token, nodes)
+
+    nodes = store.nodes(url, mine.token) if mine.token is not None else ()
+    async with _entered(url, mine, keep=keep, watches=watches, takes_back=True, nodes=nodes, keep_nodes=keep_nodes) as link:
         welcome = await link.entered()
         is_new = mine.token is None or mine.player not in (None, welcome.player)
         if name is not None and is_new and welcome.name != asked:
@@ -292,7 +302,10 @@ def _board_of(url: str, run: RunDaily | RunChallenge, name: str | None) -> str:
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:
     """Go to a tournament's screen (None for the list). enters: play in it, or direct it; otherwise come as a guest."""
     if not enters:
-        async with _entered(url, None, watches=True) as link:
+        nodes: tuple[str, ...] = ()
+        with contextlib.suppress(IdentityError):
+            nodes = IdentityStore(home_folder()).nodes(parse_address(url).url, None)
+        async with _entered(url, None, watches=True, nodes=nodes) as link:
             if tournament is not None:
                 await link.ask(FollowTournament(id=tournament), Tournament)
             return await run_app(link, settings=settings, start=StartTournaments(tournament))

@@ -50,12 +50,17 @@ class IdentityError(Failure):
 
 
 class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """This machine's players at one server, by name. name: the default. asked: other names that lead to one of them."""
+    """This machine's players at one server, by name. name: the default. asked: other names that lead to one of them.
+
+    nodes: by player, the URLs of other servers of the same cluster that this one has named to them. A player's token may go there when this
+    server is down. Over an insecure connection, somebody on the way could have named them: they know that player's token, and no other.
+    """
 
     name: str
     tokens: dict[str, str]
     players: dict[str, str] = {}
     asked: dict[str, str] = {}
+    nodes: dict[str, tuple[str, ...]] = {}
 
     def named(self, name: str) -> Identity:
         """The player that `name` leads to; one without a token if there is none."""
@@ -79,7 +84,16 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
         # Only so many, the last ones: a server could rename its players as often as it likes.
         asked_for = dict([(old, target) for old, target in leads.items() if old not in tokens and target in tokens][-ASKED_KEPT:])
         keeps = not last and self.name in tokens
-        return Server(name=self.name if keeps else name, tokens=tokens, players=players, asked=asked_for)
+        nodes = {(name if old in former else old): told for old, told in self.nodes.items() if old != name or self.tokens.get(old) == token}
+        return Server(name=self.name if keeps else name, tokens=tokens, players=players, asked=asked_for, nodes=nodes)
+
+    def with_nodes(self, token: str, nodes: tuple[str, ...]) -> Server:
+        """A copy in which the server has named these nodes to the player of this token. What it names no more is nobody's any longer."""
+        name = next((name for name, kept in self.tokens.items() if kept == token), None)
+        if name is None:
+            return self
+        left = {other: tuple(url for url in told if url in nodes) for other, told in self.nodes.items()} | {name: nodes}
+        return structs.replace(self, nodes={name: left[name] for name in self.tokens if left.get(name)})
 
     def with_aside(self, identity: Identity) -> Server:
         """A copy in which another player who has this one's name is kept under another name too."""
@@ -97,7 +111,8 @@ class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return None
         players = {name: player for name, player in self.players.items() if name in tokens}
         asked = {name: target for name, target in self.asked.items() if target in tokens}
-        return Server(name=self.name if self.name in tokens else min(tokens), tokens=tokens, players=players, asked=asked)
+        nodes = {name: told for name, told in self.nodes.items() if name in tokens}
+        return Server(name=self.name if self.name in tokens else min(tokens), tokens=tokens, players=players, asked=asked, nodes=nodes)
 
 
 class IdentityFile(Versioned, frozen=True, kw_only=True):
@@ -166,6 +181,26 @@ class IdentityStore:
             after = before.with_aside(identity).with_player(identity, asked=asked, last=last)
             others = {url: server for url, server in document.servers.items() if url != place or not last}
             return structs.replace(document, servers={**others, place: after})
+
+        self.change(kept)
+
+    def nodes(self, url: str, token: str | None) -> tuple[str, ...]:
+        """What `keep_nodes` has kept. Without a token, for the default player. Raises IdentityError."""
+        servers = self.read().servers
+        server = servers.get(place_of(servers, url))
+        if server is None:
+            return ()
+        name = server.name if token is None else next((name for name, kept in server.tokens.items() if kept == token), "")
+        return server.nodes.get(name, ())
+
+    def keep_nodes(self, url: str, token: str, nodes: tuple[str, ...]) -> None:
+        """Remember what the server of `url` has just named, in place of what it named before. Raises IdentityError."""
+
+        def kept(document: IdentityFile) -> IdentityFile:
+            place = place_of(document.servers, url)
+            server = document.servers.get(place)
+            after = document.servers if server is None else {**document.servers, place: server.with_nodes(token, nodes)}
+            return structs.replace(document, servers=after)
 
         self.change(kept)
 

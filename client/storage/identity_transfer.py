@@ -47,7 +47,8 @@ def part_of(document: IdentityFile, url: str | None) -> IdentityFile:
     if not any(server.tokens for server in servers.values()):
         where = f"the server {url}" if url is not None else "any server"
         raise BadExport(f"There is nothing to export: this machine has no player at {where}.")
-    return IdentityFile(servers=servers)
+    # Where to go when a server is down is for that server alone to say: another machine hears it on its first visit.
+    return IdentityFile(servers={place: structs.replace(server, nodes={}) for place, server in servers.items()})
 
 
 def read_export(data: bytes) -> IdentityFile:

@@ -11,7 +11,7 @@ import trustme
 from trio.testing import MockClock, memory_stream_pair
 
 from client.connection.client import open_link
-from client.connection.errors import LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
+from client.connection.errors import Busy, Limited, LinkError, NotCarpetServer, NotTrusted, OtherVersion, Unreachable
 from tests.client.connection.linking import ANNA, URL
 from tests.client.fake_server import FakeServer
 
@@ -75,7 +75,8 @@ async def test_a_websocket_server_of_something_else_is_one_sentence(autojump_clo
         (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", NotCarpetServer),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", NotCarpetServer),
         (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", NotCarpetServer),
-        (b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Unreachable),
+        (b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", Busy),
+        (b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n", Limited),
         (b"220 mail.example ESMTP\r\n", NotCarpetServer),
         (b"", NotCarpetServer),
     ],
