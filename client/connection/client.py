@@ -19,7 +19,7 @@ import trio
 from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import LOST, TAKEN_OVER, TURNED_AWAY, Ending, LinkError, NotCarpetServer, OtherVersion, Unreachable
+from client.connection.errors import LET_GO, LOST, TAKEN_OVER, TURNED_AWAY, Ending, LetGo, LinkError, NotCarpetServer, OtherVersion, Unreachable
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
@@ -234,10 +234,10 @@ class NetLink:
             nonlocal stood
             if not stood:
                 stood = True
-                if failed:
-                    place = self._route.current.place
-                    self.detour = f"{self._route.home.place} {failed[0].why}; joined through {place}, a server of the same club."
                 task_status.started()
+            if failed and self._questions.welcome is None:
+                place = self._route.current.place
+                self.detour = f"{self._route.home.place} {failed[0].why}; joined through {place}, a server of the same club."
 
         try:
             with self._told:
@@ -248,6 +248,9 @@ class NetLink:
                         ending = await self._one_connection(started)
                         if ending.server_is_gone:
                             self._route.failed()
+                        if self._lets_in_elsewhere(ending):
+                            failed.append(LetGo(ending.reason))
+                            continue
                     except LinkError as error:
                         if not stood:
                             self._look_elsewhere([*failed, error])
@@ -273,6 +276,11 @@ class NetLink:
                         await trio.sleep(HURRY_PAUSE)
         finally:
             self._ended.set()
+
+    def _lets_in_elsewhere(self, ending: Ending) -> bool:
+        """Whether a server has sent the player to any other of its cluster instead of a welcome, and there are others to go to."""
+        is_first = self._introduction.says_hello and self._questions.welcome is None
+        return ending == LET_GO and is_first and self._tries < self._route.known
 
     def _look_elsewhere(self, failed: Sequence[LinkError]) -> None:
         """The first attempts, the last one among them, have failed: choose the next server. Raises LinkError if there is none to try."""
@@ -330,7 +338,7 @@ class NetLink:
                 self._was_lost = True
                 self._resume.lost()
                 self._unanswered.lost()
-                if not self._route.moving:
+                if not self._route.moving and not self._lets_in_elsewhere(self._ending):
                     self._questions.connection_lost(self._ending.reason)
         raise AssertionError("an exit stack swallows nothing")
 

@@ -39,6 +39,12 @@ class Busy(Unreachable):
     why = "cannot take you now"
 
 
+class LetGo(Unreachable):
+    """The server lets nobody in, and says that others of its cluster do."""
+
+    why = "has left its club, or is about to"
+
+
 class Limited(LinkError):
     """The server, or what stands before it, has let in enough from this address. Other servers are not a way round that."""
 

@@ -47,6 +47,12 @@ def down(server: FakeServer, attempts: int, error: Callable[[], Exception] = lam
     return dial
 
 
+def untrusted() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "bad")
+    error.verify_code, error.verify_message = 18, "self-signed certificate"
+    return error
+
+
 def keeping(kept: Kept) -> Callable[[Identity, tuple[str, ...]], None]:
     return lambda identity, nodes: kept.append((identity.token, nodes))
 
@@ -147,7 +153,7 @@ async def test_one_who_is_refused_as_one_too_many_does_not_go_round_it(server: F
 
 async def test_a_certificate_that_is_not_trusted_is_said_and_hidden_by_no_detour(server: FakeServer) -> None:
     with pytest.raises(NotTrusted):
-        async with open_link(SECURE, KNOWN, nodes=("wss://n2.carpet.example",), dial=down(server, 9, lambda: ssl.SSLError(1, "bad"))):
+        async with open_link(SECURE, KNOWN, nodes=("wss://n2.carpet.example",), dial=down(server, 9, untrusted)):
             pass
     assert len(server.dialled_at) == 1
 
@@ -180,6 +186,29 @@ async def test_the_link_leaves_a_server_that_does_not_know_the_token_for_the_nex
         line = await server.line()
         assert line.host == "n3.carpet.example:7777"
         assert (await line.hello()).token == "token-1"
+
+
+async def test_another_server_whose_certificate_is_not_trusted_is_passed_over(server: FakeServer) -> None:
+    errors = iter((ConnectionRefusedError(111, "refused"), untrusted()))
+    async with open_link(URL, KNOWN, nodes=(TWO, THREE), dial=down(server, 2, lambda: next(errors))):
+        assert (await server.line()).host == "n3.carpet.example:7777"
+
+
+async def test_a_server_that_sends_all_who_come_to_any_other_of_its_club_is_left_for_them(server: FakeServer) -> None:
+    async with open_link(URL, KNOWN, nodes=(TWO,), dial=server.dial) as link, trio.open_nursery() as nursery:
+        nursery.start_soon(link.entered)
+        await (await server.line()).close(CloseCode.LET_GO)
+        assert (await server.greeted()).host == "n2.carpet.example:7777"
+        assert link.detour is not None
+        assert link.detour.startswith("carpet.example:7777 has left its club, or is about to; joined through n2.")
+
+
+async def test_whoever_all_servers_send_away_is_told_so(server: FakeServer) -> None:
+    async with open_link(URL, KNOWN, nodes=(TWO,), dial=server.dial) as link:
+        for _ in range(2):
+            await (await server.line()).close(CloseCode.LET_GO)
+        with pytest.raises(Unreachable, match="has left its cluster"):
+            await link.entered()
 
 
 async def test_what_another_server_names_is_not_gone_to_unless_the_one_that_was_asked_for_has_named_it_too(server: FakeServer) -> None:

@@ -276,3 +276,62 @@ def test_where_one_has_not_been_the_name_is_as_one_said_or_as_at_the_last_server
     assert default_name() == "Cara 2"
     store.path.write_text("[")
     assert default_name() == login
+
+
+def nodes_of(store: IdentityStore, name: str | None = None, url: str = URL) -> tuple[str, ...]:
+    return store.nodes(url, store.identity(url, name).token)
+
+
+def test_what_a_server_names_takes_the_place_of_what_it_named_before(store: IdentityStore) -> None:
+    store.keep(URL, Identity("anna", "a"))
+    assert nodes_of(store) == ()
+    store.keep_nodes(URL, "a", ("ws://n2:1", "ws://n3:1"))
+    assert nodes_of(store) == ("ws://n2:1", "ws://n3:1")
+    store.keep(URL, Identity("anna", "a"))
+    assert nodes_of(store) == store.nodes(URL, None) == ("ws://n2:1", "ws://n3:1")
+    store.keep_nodes(URL, "a", ("ws://n4:1",))
+    assert nodes_of(store) == ("ws://n4:1",)
+    store.keep_nodes(URL, "a", ())
+    assert nodes_of(store) == ()
+
+
+def test_what_one_server_names_is_for_that_server_only(store: IdentityStore) -> None:
+    for url in (URL, "ws://other.example:1"):
+        store.keep(url, Identity("anna", "a"))
+    store.keep_nodes(URL, "a", ("ws://n2:1",))
+    assert nodes_of(store, url="ws://other.example:1") == ()
+
+
+def test_what_was_named_to_one_player_is_no_place_for_the_token_of_another(store: IdentityStore) -> None:
+    for name in ("anna", "bert"):
+        store.keep(URL, Identity(name, f"token of {name}"))
+    store.keep_nodes(URL, "token of anna", ("ws://n2:1", "ws://n3:1"))
+    assert nodes_of(store, "bert") == ()
+    store.keep_nodes(URL, "token of bert", ("ws://n3:1", "ws://n4:1"))
+    assert nodes_of(store, "bert") == ("ws://n3:1", "ws://n4:1")
+    # The server no longer names the other.
+    assert nodes_of(store, "anna") == ("ws://n3:1",)
+
+
+def test_what_was_named_goes_with_a_player_to_their_new_name_and_not_to_another_player_of_the_old_one(store: IdentityStore) -> None:
+    store.keep(URL, Identity("anna", "a"))
+    store.keep_nodes(URL, "a", ("ws://n2:1",))
+    store.keep(URL, Identity("berta", "a"))
+    assert nodes_of(store, "berta") == ("ws://n2:1",)
+    store.keep(URL, Identity("berta", "another token"))
+    assert nodes_of(store, "berta") == ()
+
+
+def test_a_server_that_is_forgotten_takes_along_what_it_has_named(store: IdentityStore) -> None:
+    for name in ("anna", "bert"):
+        store.keep(URL, Identity(name, name))
+        store.keep_nodes(URL, name, ("ws://n2:1",))
+    store.forget(URL, ["anna"])
+    assert b"n2" in store.path.read_bytes()
+    assert store.nodes(URL, "anna") == ()
+    store.forget(URL, ["bert"])
+    # As when a terminal that is still open hears of it.
+    store.keep_nodes(URL, "bert", ("ws://n2:1",))
+    assert b"n2" not in store.path.read_bytes()
+    store.keep(URL, Identity("bert", "bert"))
+    assert nodes_of(store) == ()

@@ -127,3 +127,13 @@ def test_what_is_not_as_an_export_is_written_is_refused_with_a_sentence(document
 def test_what_is_no_json_is_refused_with_a_sentence(data: bytes) -> None:
     with pytest.raises(BadExport):
         read_export(data)
+
+
+def test_where_to_go_when_a_server_is_down_is_neither_exported_nor_believed_of_an_import() -> None:
+    server = Server(name="anna", tokens={"anna": "a"}, nodes={"anna": ("wss://evil.example:443",)})
+    document = IdentityFile(servers={THERE: server})
+    assert b"evil" not in document_text(part_of(document, None))
+    for here in (IdentityFile(), at(THERE, last="anna", anna="a"), at(THERE, last="anna", anna="another")):
+        taken, _ = merged(here, read_export(document_text(document)), replace=True)
+        assert b"evil" not in document_text(taken)
+        assert taken.servers[THERE].tokens == {"anna": "a"}
