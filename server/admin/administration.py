@@ -356,7 +356,11 @@ class Administration:
         refusal = Refusal(ErrorCode.BANNED, reason)
         for visit in visits:
             put_out(visit.connection, refusal)
-        return f"; connections closed: {len(visits)}, races ended: {running}"
+        if not self._dispatch.forwarding.others:
+            return f"; connections closed: {len(visits)}, races ended: {running}"
+        # They hear of the ban by the database.
+        elsewhere = "what is at other servers ends in a moment, and is not counted"
+        return f"; connections closed here: {len(visits)}, races ended here: {running}; {elsewhere}"
 
 
 def _is_theirs(visit: Visit, player: str) -> bool:

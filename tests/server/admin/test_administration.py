@@ -39,6 +39,7 @@ from server.config import Settings
 from server.lobby.bans import Bans
 from server.net.connection import Caller
 from server.net.connection_limits import Ticket
+from server.net.forwarding import Forwarding
 from server.net.hub import TICK_S
 from server.rooms.requests import CallOff
 from server.store.errors import EntryRefused, StoreBusy
@@ -134,6 +135,19 @@ async def test_a_banned_player_is_put_out_with_the_reason_and_their_race_has_no_
         assert line.aborted is not None
         # The one who was not banned can go on.
         await bob.open()
+
+
+async def test_with_several_servers_a_ban_does_not_say_that_nothing_was_closed_when_the_player_may_be_at_another(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with hosted() as (house, host):
+        async with house.guest("Ann"):
+            pass
+        await trio.sleep(TICK_S)
+        monkeypatch.setattr(Forwarding, "others", ("ws://n2.carpet.example",))
+        told = await done(host, Question(noun="players", verb="ban", target="ann", reason=REASON))
+        elsewhere = "what is at other servers ends in a moment, and is not counted"
+        assert told == f"Ann is banned; connections closed here: 0, races ended here: 0; {elsewhere}; reason: {REASON}"
 
 
 async def test_the_result_of_a_race_that_is_over_stands_when_one_of_its_players_is_banned(autojump_clock: MockClock) -> None:
