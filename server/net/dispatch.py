@@ -378,6 +378,10 @@ class Dispatch:
 
     async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
         try:
+            seat = visit.elsewhere
+            if seat is not None and not self._rooms.has(seat) and await self._runs.is_under_way_in(seat, player.id, message):
+                # What they ask for is where they sit: that is no reason to refuse it.
+                raise RunUnderWay(seat)
             await self.forwarding.check_free(visit, player)
             # A room is opened for each of these, so first make sure that they are free to enter it.
             if isinstance(message, PlayOn):
@@ -390,7 +394,7 @@ class Dispatch:
                 self._rooms.check_free(player.id)
             self._enter(visit, player, room, version=0, ref=message.ref)
         except (Refusal, StoreError) as error:
-            # The run is at another server, although the directory does not say so, or that server is just being taken over from.
+            # The run is at another server, whether the directory says so or not, or that server is just being taken over from.
             if isinstance(error, RunUnderWay) and self.forwarding.look_for_room(visit, JoinRace(code=error.room, ref=message.ref)):
                 return
             visit.connection.refuse(_as_refusal(error), message.ref)

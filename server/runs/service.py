@@ -141,6 +141,21 @@ class RunService:
         """Whether they have an unfinished run here."""
         return self._admission.has_room_for(player)
 
+    async def is_under_way_in(self, room: str, player: str, asked: RunStart) -> bool:
+        """Whether what this player asks for is the unfinished run that they have in the room of this code. Raises Refusal, StoreError."""
+        match asked:
+            case RunDaily(rules=rules):
+                made = await self._day(days.date_of(self._clock.wall_ms()))
+            case RunChallenge(id=code):
+                made = await self._challenge(code)
+                rules = challenges.options_of(made).rules
+            case PlayOn():
+                return False
+            case _:
+                assert_never(asked)
+        own = await self._boards.run_of(player, made.kind, made.id, rules)
+        return own is not None and own.phase == "running" and own.room == room
+
     async def room(self, player: str, asked: RunStart, *, place: str | None = None) -> Room:
         """The room of the run that this player asks for. place: as for `answer`. Raises Refusal, StoreError."""
         match asked:

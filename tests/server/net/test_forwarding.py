@@ -257,6 +257,29 @@ async def test_whoever_asks_for_a_run_that_they_have_at_another_node_is_sent_the
         assert isinstance(await ann.hear(), YouAre)
 
 
+@pytest.mark.parametrize("seat", ["FARAWY", "OTHERS"])
+async def test_a_seat_in_the_very_run_that_is_asked_for_is_no_reason_to_refuse_it(house: House, node: FakeNode, seat: str) -> None:
+    async def seat_elsewhere(player: str) -> str | None:
+        await trio.lowlevel.checkpoint()
+        return seat
+
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        player, token = ann.welcome.player, ann.welcome.token
+        spec = house.rooms.find((await bob.ask(RunDaily(ref=1), Room)).code).spec
+        assert spec is not None
+        run = replace(opened("r", options=daily_options("carpet")), room="FARAWY")
+        await house.journal.write(replace(run, spec=SharedDealSpec(deal=spec.deal, invited=(player,))))
+    house.dispatch.identification._announce = house.dispatch.forwarding._seat_elsewhere = seat_elsewhere
+    async with house.client() as again:
+        await again.hello("Ann", token)
+        await again.say(RunDaily(ref=2))
+        if seat == "FARAWY":
+            assert await again.hear() == Moved(url=OTHERS[0], code="FARAWY", ref=2)
+        error = await again.error()
+        assert error.code == (ErrorCode.ELSEWHERE if seat == "FARAWY" else ErrorCode.ALREADY_IN_ROOM)
+        assert error.ref == 2
+
+
 async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when_that_is_another_node(
     house: House, node: FakeNode, nursery: trio.Nursery
 ) -> None:
