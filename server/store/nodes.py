@@ -30,8 +30,10 @@ _BITS: Final = 40
 LAST_NUMBER: Final = 2**63 - 1
 
 LEFT: Final = 0
-SETTLED: Final = -1
-"""Special values in place of the end of a lease."""
+"""In place of the end of a lease. A value below it means that the node is settled: minus when it was, or -1 if an older server noted it."""
+
+FORGOTTEN_MS: Final = 24 * 3_600_000
+"""How long a settled node is still known, so that a host who looks can see that it is gone."""
 
 _NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
 
@@ -90,7 +92,7 @@ class Node:
     @property
     def is_settled(self) -> bool:
         """It is gone, and others have taken over everything it had."""
-        return self.lease_ms == SETTLED
+        return self.lease_ms < LEFT
 
 
 _JOIN: Final = (
@@ -106,7 +108,12 @@ _ALONE: Final = (
 )
 _RENEW: Final = f"UPDATE nodes SET lease_until_ms = {_NOW} + :lease_ms WHERE id = :node AND epoch = :epoch"  # noqa: S608
 _LEAVE: Final = f"UPDATE nodes SET lease_until_ms = {LEFT} WHERE id = :node AND epoch = :epoch"  # noqa: S608
-_SETTLE: Final = f"UPDATE nodes SET lease_until_ms = {SETTLED} WHERE id = :id"  # noqa: S608
+_SETTLE: Final = f"UPDATE nodes SET lease_until_ms = -{_NOW} WHERE id = :id"  # noqa: S608
+_FORGET: Final = (
+    f"DELETE FROM nodes WHERE lease_until_ms < {LEFT} AND -lease_until_ms <= {_NOW} - :forgotten_ms"  # noqa: S608
+    # The highest number stays: otherwise the next new node would have it, in an epoch that a process of the old one may believe to hold.
+    " AND id > 0 AND id < (SELECT max(id) FROM nodes)"
+)
 _COLUMNS: Final = f"nodes.id, url, epoch, lease_until_ms, lease_until_ms - {_NOW} AS left_ms"
 _NODES: Final = f"SELECT {_COLUMNS} FROM nodes ORDER BY id"  # noqa: S608
 _COUNTED: Final = (
@@ -145,6 +152,8 @@ def join(sql: Sql, url: str) -> Holding | None:
         row = sql.row(_JOIN, {"url": url, "lease_ms": LEASE_MS})
         # What a single server left on this database is taken over like a node's.
         sql.run(_ALONE)
+        # Nothing refers to a settled node. Whoever comes back with its URL is a new node, and an old process of it finds its epoch over.
+        sql.run(_FORGET, [{"forgotten_ms": FORGOTTEN_MS}])
     return Holding(row.id, row.epoch) if row is not None else None
 
 
@@ -171,7 +180,7 @@ def leave(sql: Sql, holding: Holding) -> None:
 
 
 def nodes(sql: Sql) -> tuple[Node, ...]:
-    """All nodes there ever were, with the number of races that run on each."""
+    """All nodes but those long settled, with the number of races that run on each."""
     return tuple(_node(row, row.races) for row in sql.rows(_COUNTED))
 
 
@@ -195,7 +204,7 @@ def seize(sql: Sql, node: int, *, hung_up: bool) -> bool:
 
 
 def settle(sql: Sql, node: int) -> None:
-    """Note that nothing of this node is left to take over."""
+    """Note that nothing of this node is left to take over, as of now."""
     sql.run(_SETTLE, [{"id": node}])
 
 

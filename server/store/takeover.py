@@ -10,7 +10,7 @@ from typing import Final
 
 from server.store.answers import Running
 from server.store.documents import encode_commands
-from server.store.nodes import SETTLED, numbers_of, settle
+from server.store.nodes import LEFT, numbers_of, settle
 from server.store.running import LoggedRaces
 from server.store.sql import Sql
 
@@ -80,13 +80,13 @@ def take_rooms(sql: Sql, *, dead: int, node: int, takers: float, leave: Collecti
 
 def adopt(sql: Sql) -> None:
     """Give all races of all nodes to a single server. From now on nobody else writes."""
-    nodes = sql.rows("SELECT id FROM nodes WHERE id > 0 AND lease_until_ms <> :settled", {"settled": SETTLED})
+    nodes = sql.rows("SELECT id FROM nodes WHERE id > 0 AND lease_until_ms >= :left", {"left": LEFT})
     if not nodes:
         return
     with sql.transaction():
         for row in nodes:
             take_rooms(sql, dead=row.id, node=0, takers=1)
-        # Their rows stay, so that a node that comes back finds its epoch over.
+        # A node that comes back finds its epoch over.
         sql.run("UPDATE nodes SET epoch = epoch + 1")
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from server.cluster.leases import ABSENT_S, BEAT_S, PATIENCE_S, Watch
-from server.store.nodes import LEFT, SETTLED, Node
+from server.store.nodes import LEFT, Node
 
 OWN = Node(1, "ws://one", 1, 5000, 5000)
 ALIVE = Node(2, "ws://two", 1, 5000, 1)
 LAPSED = Node(3, "ws://three", 1, 4000, 0)
 GONE = Node(4, "ws://four", 1, LEFT, -5000)
 ENDED = Node(6, "ws://six", 1, 5000, 3000, hung_up=True)
-DONE = Node(5, "ws://five", 1, SETTLED, -5001)
+DONE = Node(5, "ws://five", 1, -1, -5001)
 
 
 def test_only_others_whose_leases_are_over_and_who_have_something_are_dead() -> None:

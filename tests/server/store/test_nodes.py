@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 
 from protocol.views import SharedDeal
@@ -428,3 +429,47 @@ def test_races_that_a_newer_version_has_written_to_are_left_to_a_newer_server_an
     rest = take_over(another, newer.holding.node, 1)
     assert [len(race.commands) for race in rest.running.races] == [3, 3]
     assert [each.is_settled for each in maintenance.nodes(empty_postgres) if each.id == newer.holding.node] == [True]
+
+
+def aged(where: str, days: float) -> None:
+    """As if all settled nodes had been settled so many days earlier."""
+    with psycopg.connect(where) as connection:
+        connection.execute("UPDATE nodes SET lease_until_ms = lease_until_ms + %s WHERE lease_until_ms < -1", (int(days * 86_400_000),))
+
+
+def test_a_node_that_has_been_settled_for_a_day_is_forgotten_when_another_comes(empty_postgres: str, node: Open) -> None:
+    gone, left, asleep, taker = (node(name) for name in ("gone", "left", "asleep", "taker"))
+    write(gone, opened("r"), taken("r", 1))
+    write(asleep, replace(opened("s"), room="OTHERS"))
+    for each in (gone, left, asleep):
+        lapse(each)
+    take_over(taker, gone.holding.node, 1)
+    aged(empty_postgres, 1.01)
+    # One is settled only now, another not at all: its race is still to be taken over.
+    take_over(taker, left.holding.node, 1)
+    node("next")
+    assert [each.url for each in maintenance.nodes(empty_postgres)] == ["ws://left", "ws://asleep", "ws://taker", "ws://next"]
+    assert commands(taker) == {"r": 1}
+    assert set(taker.find_rooms(["OTHERS"])) == {"OTHERS"}
+    with pytest.raises(LeaseLost):
+        gone.renew()
+    with pytest.raises(LeaseLost):
+        write(gone, taken("r", 2))
+
+
+def test_no_new_node_ever_gets_the_number_of_one_that_is_forgotten(empty_postgres: str, node: Open) -> None:
+    first, last = node("first"), node("last")
+    lapse(last)
+    take_over(first, last.holding.node, 1)
+    aged(empty_postgres, 2)
+    # A server that comes back needs no new number, and the highest is still that of the other.
+    lapse(first)
+    assert node("first").holding.node == first.holding.node
+    assert "ws://last" in [each.url for each in maintenance.nodes(empty_postgres)]
+    new = node("new")
+    assert new.holding.node > last.holding.node
+    assert "ws://last" not in [each.url for each in maintenance.nodes(empty_postgres)]
+    again = node("last")
+    assert again.holding.node > new.holding.node
+    with pytest.raises(LeaseLost):
+        last.renew()
