@@ -219,6 +219,26 @@ def test_at_another_address_the_player_is_the_same_if_that_server_knows_them(
     assert filled.read() == before
 
 
+@pytest.mark.parametrize("command", [("whoami", "here.example"), ("rename", "here.example", "Berta")])
+def test_a_server_that_is_down_is_asked_through_those_that_it_has_named_to_this_player(
+    capsys: pytest.CaptureFixture[str], filled: IdentityStore, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    filled.keep_nodes(HERE, "token-of-bert", ("ws://evil.example:7777",))
+    filled.keep_nodes(HERE, "token-of-anna", ("ws://n2.here.example:7777", "ws://evil.example:7777"))
+    filled.keep_nodes(HERE, "token-of-anna", ("ws://n2.here.example:7777",))
+    tried: list[tuple[str, tuple[str, ...]]] = []
+
+    async def asked(url: str, identity: Identity, *_: str, nodes: tuple[str, ...]) -> Identity:
+        tried.append((url, nodes))
+        return identity
+
+    monkeypatch.setattr("client.cli.identity.who_is", asked)
+    monkeypatch.setattr("client.cli.identity.rename_at", asked)
+    assert run(capsys, *command, "--name", "Anna").status == 0
+    assert run(capsys, *command, "--name", "bert").status == 0
+    assert tried == [(HERE, ("ws://n2.here.example:7777",)), (HERE, ())]
+
+
 def test_a_server_is_forgotten_with_all_players_or_one_of_them_when_that_is_meant(
     capsys: pytest.CaptureFixture[str], filled: IdentityStore
 ) -> None:

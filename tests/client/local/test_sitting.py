@@ -1,0 +1,66 @@
+"""A visit to somebody's server: who one is there, and what is remembered of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from client.connection.client import open_link
+from client.connection.errors import Unreachable
+from client.local import sitting
+from client.storage.identity import IdentityStore
+from tests.client.connection.linking import URL
+from tests.client.fake_server import FakeServer
+
+TWO = "ws://n2.carpet.example:7777"
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdentityStore:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path / "home"))
+    return IdentityStore(tmp_path / "home")
+
+
+async def test_who_comes_again_while_the_server_is_down_comes_in_through_one_that_it_named_and_is_told_so(
+    store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refuses = False
+
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+
+        async def dial() -> trio.abc.Stream:
+            nonlocal refuses
+            if refuses:
+                refuses = False
+                raise ConnectionRefusedError(111, "refused")
+            return await server.dial()
+
+        async def greet(host: str, nodes: tuple[str, ...]) -> None:
+            line = await server.greeted(token="token-1", nodes=nodes)
+            assert line.host == host
+
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=dial))
+        nursery.start_soon(greet, "carpet.example:7777", (TWO,))
+        async with sitting.identified(URL, "anna"):
+            pass
+        assert store.nodes(URL, "token-1") == (TWO,)
+        assert capsys.readouterr().err == ""
+
+        refuses = True
+        nursery.start_soon(greet, "n2.carpet.example:7777", ("ws://n3.carpet.example:7777",))
+        async with sitting.identified(URL, None) as (link, _):
+            assert link.url == URL
+        told = " ".join(capsys.readouterr().err.split())
+        assert told == "carpet.example:7777 does not answer; joined through n2.carpet.example:7777, a server of the same club."
+        # Its word does not count.
+        assert store.nodes(URL, "token-1") == (TWO,)
+
+        # Another player of this machine has no part in it.
+        refuses = True
+        with pytest.raises(Unreachable):
+            async with sitting.identified(URL, "bert"):
+                pass
