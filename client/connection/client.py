@@ -12,14 +12,24 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 
 import trio
 from msgspec.structs import replace
 
 from client.connection.address import Address, BadAddress, parse_address
-from client.connection.errors import LET_GO, LOST, TAKEN_OVER, TURNED_AWAY, Ending, LetGo, LinkError, NotCarpetServer, OtherVersion, Unreachable
+from client.connection.errors import (
+    LET_GO,
+    LOST,
+    TAKEN_OVER,
+    TURNED_AWAY,
+    Ending,
+    LetGo,
+    LinkError,
+    NotCarpetServer,
+    OtherVersion,
+)
 from client.connection.events import Back, Connected, Connecting, Identity, LinkEvent, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE, Introduction
 from client.connection.outbox import Unanswered
@@ -74,11 +84,11 @@ async def open_link(
 
     identity: who to say hello as; None to say none and ask only what needs no hello. watches: come only to watch, until anything else is
     sent, so that a connection this player has elsewhere stays theirs; without an identity, come as a guest, of whom nothing is kept.
-    keep: called with the identity as the server has it, on the first welcome and on every change. nodes: what `keep_nodes` was called with on
-    an earlier visit to this URL with this token; tried in turn if the server cannot be reached. keep_nodes: called with the identity and the
-    URLs of other servers of the same cluster, whenever the server at `url` itself has named them to it. generator: for the pauses between
-    attempts. takes_back: when a newer connection of the same player takes over, wait for `hurry` instead of ending. dial: opens the byte
-    stream, in place of TCP to the address. Raises LinkError if the first connection fails.
+    keep: called with the identity as the server has it, on the first welcome and on every change. nodes: what `keep_nodes` was called with
+    on an earlier visit to this URL with this token; tried in turn if the server cannot be reached. keep_nodes: called with the identity and
+    the URLs of other servers of the same cluster, whenever the server at `url` has named them. generator: for the pauses between attempts.
+    takes_back: when a newer connection of the same player takes over, wait for `hurry` instead of ending. dial: opens the byte stream, in
+    place of TCP to the address. Raises LinkError if the first connection fails.
     """
     try:
         address = parse_address(url)
@@ -228,16 +238,15 @@ class NetLink:
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep one connection after another. Raises LinkError if the first fails, and nothing else, ever."""
-        stood, failed = False, list[LinkError]()
+        stood = False
 
         def started() -> None:
             nonlocal stood
             if not stood:
                 stood = True
                 task_status.started()
-            if failed and self._questions.welcome is None:
-                place = self._route.current.place
-                self.detour = f"{self._route.home.place} {failed[0].why}; joined through {place}, a server of the same club."
+            if self._questions.welcome is None:
+                self.detour = self._route.detour
 
         try:
             with self._told:
@@ -246,15 +255,15 @@ class NetLink:
                     await self._tell(Connecting(self._tries))
                     try:
                         ending = await self._one_connection(started)
+                        if self._lets_in_elsewhere(ending):
+                            self._route.look_elsewhere(LetGo(ending.reason))
+                            self._was_lost = False
+                            continue
                         if ending.server_is_gone:
                             self._route.failed()
-                        if self._lets_in_elsewhere(ending):
-                            failed.append(LetGo(ending.reason))
-                            continue
                     except LinkError as error:
                         if not stood:
-                            self._look_elsewhere([*failed, error])
-                            failed.append(error)
+                            self._route.look_elsewhere(error)
                             continue
                         # It was a Carpet Race server before. What answers now is something on the way to it, such as a proxy.
                         is_down = isinstance(error, NotCarpetServer)
@@ -280,17 +289,7 @@ class NetLink:
     def _lets_in_elsewhere(self, ending: Ending) -> bool:
         """Whether a server has sent the player to any other of its cluster instead of a welcome, and there are others to go to."""
         is_first = self._introduction.says_hello and self._questions.welcome is None
-        return ending == LET_GO and is_first and self._tries < self._route.known
-
-    def _look_elsewhere(self, failed: Sequence[LinkError]) -> None:
-        """The first attempts, the last one among them, have failed: choose the next server. Raises LinkError if there is none to try."""
-        first, others = failed[0], self._route.known - 1
-        # A certificate that is not trusted, or another version, is an answer. Whoever sees it should hear of it.
-        if not others or not isinstance(first, Unreachable | NotCarpetServer):
-            raise first
-        if len(failed) > others:
-            raise Unreachable(f"{first} No other server of the same club could be reached either.") from first
-        self._route.failed()
+        return ending == LET_GO and is_first and self._route.has_others
 
     def _pause(self) -> float:
         """Seconds until the next attempt: none after a good connection, then a random time up to a bound that doubles.

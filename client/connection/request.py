@@ -68,7 +68,10 @@ async def who_is(url: str, identity: Identity, *, nodes: Iterable[str] = (), dia
 
 
 async def rename(url: str, identity: Identity, name: str, *, nodes: Iterable[str] = (), dial: Dial | None = None) -> Identity:
-    """Give the player of a token another name. nodes: as for `ask`. Returns the resulting identity. Raises NotAnswered, NotKnown, LinkError."""
+    """Give the player of a token another name. Returns the resulting identity. nodes: as for `ask`.
+
+    Raises NotAnswered, NotKnown, LinkError.
+    """
     assert identity.token is not None
     return await _identified(url, identity, Rename(name=name, token=identity.token), nodes, dial)
 

@@ -3,9 +3,8 @@
 Pure. In a cluster each race is on one server, and every server can say which (`Moved`). When a connection is lost and its server does not
 answer, the link tries the others in turn.
 
-The server that was asked for may be down from the start. Then the link tries those that this server itself named on an earlier visit, and no
-others: what one of them names is not followed until the server that was asked for has been reached. That one could be asked whether the
-others are still of its cluster; a server that it named long ago may be somebody else's by now.
+The server that was asked for may be down from the start. Then the link tries those that this server itself named on an earlier visit, and
+nothing that they name, until the one that was asked for has been reached: a server that it named long ago may be somebody else's by now.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from contextlib import suppress
 from typing import Final
 
 from client.connection.address import Address, BadAddress, moved_address
+from client.connection.errors import LinkError, NotCarpetServer, Unreachable
 
 MOVES: Final = 4
 """Most redirections in a row that the link follows. More are a circle."""
@@ -29,7 +29,7 @@ class Route:
     remembered: URLs of the servers that the one at `home` named on an earlier visit.
     """
 
-    __slots__ = ("_has_been_home", "_known", "_moves", "current", "home", "moving")
+    __slots__ = ("_failed", "_has_been_home", "_known", "_moves", "current", "home", "moving")
 
     def __init__(self, home: Address, remembered: Iterable[str] = ()) -> None:
         self.home = self.current = home
@@ -37,6 +37,7 @@ class Route:
         """Whether a server has sent us on and the connection there is not up yet."""
         self._known: tuple[Address, ...] = (home, *others(remembered, home))
         self._has_been_home = False
+        self._failed: list[LinkError] = []  # the first attempts
         self._moves = 0
 
     @property
@@ -83,6 +84,29 @@ class Route:
     def arrived(self) -> None:
         """The link has reached the right server, or it has waited before it asks again."""
         self._moves = 0
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are servers that have not been tried since the player came."""
+        return len(self._failed) + 1 < self.known
+
+    @property
+    def detour(self) -> str | None:
+        """A sentence for a player who comes in at a server that they did not ask for, because that one lets them in no more."""
+        if not self._failed:
+            return None
+        return f"{self.home.place} {self._failed[0].why}; joined through {self.current.place}, a server of the same club."
+
+    def look_elsewhere(self, error: LinkError) -> None:
+        """The server does not let in a player who has just come: choose the next one. Raises LinkError if there is none to try."""
+        self._failed.append(error)
+        first = self._failed[0]
+        # A certificate that is not trusted, or another version, is an answer. Whoever sees it should hear of it.
+        if self.known == 1 or not isinstance(first, Unreachable | NotCarpetServer):
+            raise first
+        if len(self._failed) == self.known:
+            raise Unreachable(f"{first} No other server of the same club could be reached either.") from first
+        self.failed()
 
     def failed(self) -> None:
         """That server does not answer: choose the next one."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from client.connection.address import parse_address
 from client.connection.client import open_link
 from client.connection.errors import LinkError, NotTrusted, RequestRefused, Unreachable
-from client.connection.events import Identity, Lost
+from client.connection.events import Back, Identity, Lost
 from client.connection.request import NotAnswered, NotKnown, who_is
 from client.connection.route import REMEMBERED, others
 from client.connection.websocket import Dial
@@ -198,7 +198,11 @@ async def test_a_server_that_sends_all_who_come_to_any_other_of_its_club_is_left
     async with open_link(URL, KNOWN, nodes=(TWO,), dial=server.dial) as link, trio.open_nursery() as nursery:
         nursery.start_soon(link.entered)
         await (await server.line()).close(CloseCode.LET_GO)
-        assert (await server.greeted()).host == "n2.carpet.example:7777"
+        line = await server.greeted()
+        assert line.host == "n2.carpet.example:7777"
+        await line.say(said.Nodes(nodes=()), said.YouAre(player="p2", name="Bert", ref=0))
+        # Nothing was lost that would have to be made up for.
+        assert isinstance(await next_of(link, Back, YouAre), YouAre)
         assert link.detour is not None
         assert link.detour.startswith("carpet.example:7777 has left its club, or is about to; joined through n2.")
 
