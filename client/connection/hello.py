@@ -89,7 +89,7 @@ class Introduction:
     def known_as(self) -> Identity | None:
         """Who this is to the server that has sent the last welcome; None before that, and for a guest."""
         identity = self._identity
-        return identity if identity is not None and identity.token is not None and identity.token == self._token else None
+        return identity if identity is not None and identity.token and identity.token == self._token else None
 
     def welcomed(self, welcome: Welcome) -> None:
         """The server says who this is."""

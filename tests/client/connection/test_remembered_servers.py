@@ -274,6 +274,14 @@ async def test_a_guest_whose_token_nobody_has_heard_remembers_nothing(server: Fa
     assert kept == []
 
 
+async def test_a_server_that_takes_the_player_for_another_is_not_heard(server: FakeServer) -> None:
+    kept: Kept = []
+    async with open_link(URL, KNOWN, keep_nodes=keeping(kept), dial=server.dial) as link:
+        await server.greeted(token="another", nodes=(TWO,))
+        await next_of(link, Welcome)
+    assert kept == []
+
+
 async def test_who_one_is_can_be_asked_at_another_server(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
     async with trio.open_nursery() as nursery:
 

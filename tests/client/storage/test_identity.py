@@ -323,15 +323,15 @@ def test_what_was_named_goes_with_a_player_to_their_new_name_and_not_to_another_
 
 
 def test_a_server_that_is_forgotten_takes_along_what_it_has_named(store: IdentityStore) -> None:
-    for name in ("anna", "bert"):
+    for name, nodes in (("bert", ("ws://n3:1",)), ("anna", ("ws://n2:1", "ws://n3:1"))):
         store.keep(URL, Identity(name, name))
-        store.keep_nodes(URL, name, ("ws://n2:1",))
+        store.keep_nodes(URL, name, nodes)
     store.forget(URL, ["anna"])
-    assert b"n2" in store.path.read_bytes()
-    assert store.nodes(URL, "anna") == ()
+    assert b"n2" not in store.path.read_bytes()
+    assert nodes_of(store, "bert") == ("ws://n3:1",)
     store.forget(URL, ["bert"])
     # As when a terminal that is still open hears of it.
-    store.keep_nodes(URL, "bert", ("ws://n2:1",))
-    assert b"n2" not in store.path.read_bytes()
+    store.keep_nodes(URL, "bert", ("ws://n3:1",))
+    assert b"n3" not in store.path.read_bytes()
     store.keep(URL, Identity("bert", "bert"))
     assert nodes_of(store) == ()
