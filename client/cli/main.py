@@ -43,6 +43,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "history": ("past_races", "List a player's races, newest first."),
     "export": ("past_races", "Save the record of a finished race."),
     "stats": ("past_races", "Show a player's results in tables and charts."),
+    "me": ("past_races", "Show your rating, best times and last races at a glance."),
     "best": ("past_races", "Show your best times."),
     "races": ("races", "List a server's open and running races."),
     "ladder": ("races", "List the best players of a server."),

@@ -1,4 +1,4 @@
-"""The commands about past races: `history`, `export`, `stats` and `best`.
+"""The commands about past races: `history`, `export`, `stats`, `best` and `me`.
 
 A server is asked by plain HTTP. Without one, they show what this machine has kept, which has no ratings; a server is then asked only for
 races whose result never came here.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from itertools import islice
+import sys
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -21,30 +21,36 @@ from client.cli.shared import (
     URL_HELP,
     Force,
     Json,
+    Name,
     Url,
     address_of,
     complain,
     examples,
     fail,
+    finish,
     print_json,
     print_sentence,
     print_text,
+    run,
     there_already,
+    with_looks,
     write_new,
 )
 from client.connection.address import Address, parse_address
 from client.connection.errors import Failure
 from client.connection.http import fetch_history, fetch_record
+from client.local.profile_reader import ProfileReader, kept_races
 from client.storage.bests import BestsStore, counts
 from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import keep_record, kept_records, record_path
 from client.text.chart import BLOCKS
-from client.text.formatting import clock_text
-from client.text.past_races import PastRace, past_race, table
+from client.text.past_races import PastRace, table
+from client.text.profile import best_lines, fact_lines, past_lines
 from client.text.statistics import statistics
 from client.text.statistics_tables import statistics_lines
-from client.text.tables import table_lines
+from client.tui.app import run_you
+from client.tui.start import UiSettings
 from protocol.pages import is_race_id
 from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name
@@ -168,11 +174,35 @@ def best(as_json: Json = False) -> None:
         print_sentence("No finished races yet; to run one: carpet play")
         return
 
-    rows = [
-        (rules, "-" if row.best_ms is None else clock_text(row.best_ms), str(row.most_home), str(row.tries), str(row.wins))
-        for rules, row in sorted(bests.rules.items())
-    ]
-    print_text("\n".join(table_lines(("rules", "best time", "most home", "tries", "all home"), rows, right=range(1, 5))))
+    print_text("\n".join(best_lines(sorted(bests.rules.items()))))
+
+
+@app.command(epilog=examples("carpet me", "carpet me carpet.example"))
+@with_looks(bell=False)
+def me(
+    url: Annotated[
+        str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} [default: where you have been last]", show_default=False)
+    ] = None,
+    name: Name = None,
+    *,
+    settings: UiSettings,
+) -> None:
+    """Show your rating, best times and last races at a glance.
+
+    A page to walk through, on which each race can be watched again; without a terminal, as text.
+    """
+    servers = list(IdentityStore(home_folder()).read().servers)
+    place = url if url is not None else servers[-1] if servers else None
+    profiles = ProfileReader(address_of(place) if place is not None else None, name)
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        finish(run(lambda: run_you(profiles, settings=settings)))
+        return
+
+    known = run(profiles.read)
+    lines = fact_lines(known, ascii_only=settings.ascii)
+    lines += ["", *best_lines(known.bests)] if known.bests else []
+    lines += ["", *past_lines(known.races)] if known.races else []
+    print_text("\n".join(lines))
 
 
 # ---- whose races, and where they come from
@@ -181,18 +211,6 @@ def best(as_json: Json = False) -> None:
 def told_races(address: Address, name: str, limit: int) -> list[PastRace]:
     """A player's races according to a server, newest first, at most `limit`. Raises PageRefused, NotAPage, LinkError."""
     return [PastRace(race, race.seat) for race in fetch_history(address, name, limit=limit)]
-
-
-def kept_races(name: str | None, limit: int) -> list[PastRace]:
-    """The races kept on this machine, newest first, at most `limit`. name: only that player's; None for this machine's players."""
-    folder = home_folder()
-    records = kept_records(folder)
-    if name is not None:
-        # As on a server, a house bot does not count as a player.
-        raced = (record for record in records if any(seat.name == name and seat.bot is None for seat in record.seats))
-        return [past_race(record, players=(), names={name}) for record in islice(raced, limit)]
-    players, names = IdentityStore(folder).own()
-    return [past_race(record, players=players, names=names) for record in islice(records, limit)]
 
 
 LATE_AMONG: Final = 20

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import shutil
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Final
 
 from protocol.command_line import folded
 
 NOTICE_S = 1.0
 """Seconds before the line appears. A server that can be reached has usually answered long before."""
+
+_ANNOUNCED: Final = contextvars.ContextVar("announced", default=True)
+
+
+@contextlib.contextmanager
+def unannounced() -> Iterator[None]:
+    """No line in this block, nor in threads that it starts: a screen is in the terminal, and says itself what it waits for."""
+    before = _ANNOUNCED.set(False)
+    try:
+        yield
+    finally:
+        _ANNOUNCED.reset(before)
 
 
 @contextlib.contextmanager
@@ -19,7 +33,7 @@ def connecting_to(place: str) -> Iterator[None]:
     """Show the line while the block waits for the server at `place` (`host:port`). Print nothing else in the block."""
     # Not sys.stderr: the start menu captures that, to show it once the command has ended.
     errors = sys.__stderr__
-    if errors is None or not errors.isatty():
+    if errors is None or not errors.isatty() or not _ANNOUNCED.get():
         # A program that reads the output has no use for a line that is erased again.
         yield
         return

@@ -22,6 +22,7 @@ from client.connection.errors import LinkError, RequestRefused
 from client.connection.events import Identity, Link, LinkEvent
 from client.connection.notice import connecting_to, tell_detour
 from client.connection.questions import EntryRequest
+from client.local.profile_reader import ProfileReader
 from client.local.server_process import open_server
 from client.replay.own_server import replay_race
 from client.state.capabilities import check_options, check_rules
@@ -277,7 +278,7 @@ async def visit(
                     raise
             raise LinkError(f"{refused}{way_on}") from refused
         let_in()
-        return replace(await _app(link, settings, begins), name=welcome.name)
+        return replace(await _app(link, settings, begins, name=welcome.name), name=welcome.name)
 
 
 async def _to_a_full_race(link: NetLink, code: str) -> str:
@@ -319,13 +320,22 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         if not is_in and told.director != welcome.player:
             await link.ask(EnterTournament(id=tournament, code=code), Decided)
         let_in()
-        return replace(await _app(link, settings, StartTournaments(tournament)), name=welcome.name)
+        return replace(await _app(link, settings, StartTournaments(tournament), name=welcome.name), name=welcome.name)
 
 
 async def _app(
-    link: Link, settings: UiSettings, start: Start, *, own: bool = False, counts: bool = True, teaches: bool = False
+    link: Link,
+    settings: UiSettings,
+    start: Start,
+    *,
+    name: str | None = None,
+    own: bool = False,
+    counts: bool = True,
+    teaches: bool = False,
 ) -> AppOutcome:
-    """own: at a server of one's own, which nobody can ask later. counts: whether the races are tries at one's best times."""
+    """name: the player's there; None for the one who got in last. own: at a server of one's own, which nobody can ask later. counts:
+    whether the races are tries at one's best times.
+    """
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = None if own else store.last(link.url)
 
@@ -343,6 +353,7 @@ async def _app(
             CommitmentStore(home_folder()).keep(link.url, dailies.days, dailies.now_ms)
 
     jobs = Jobs(
+        profiles=ProfileReader(None if own else parse_address(link.url), name),
         keeper=BestsStore(home_folder()).add if counts else None,
         recorder=records.keep,
         evidence=None if seen is None else Evidence(seen.code, seen.race, seen.commitment, seen.nonce, seen.winnable, seen.first_view),

@@ -72,12 +72,20 @@ class SavedRecords:
 
 def kept_records(folder: Path) -> Iterator[Record]:
     """The kept records, newest first. Unreadable files are skipped."""
-    for path in _by_age(folder / FOLDER):
-        try:
-            with path.open("rb") as file:
-                yield from_json(file.read(LONGEST_RECORD + 1))
-        except (OSError, BadRecord):
-            continue
+    yield from filter(None, map(_read, _by_age(folder / FOLDER)))
+
+
+def kept_record(folder: Path, race: str) -> Record | None:
+    """The record of a race; None if it is not kept, or cannot be read. race: an id, by `is_race_id`."""
+    return _read(record_path(folder, race))
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        with path.open("rb") as file:
+            return from_json(file.read(LONGEST_RECORD + 1))
+    except (OSError, BadRecord):
+        return None
 
 
 def record_path(folder: Path, race: str | None) -> Path:

@@ -38,6 +38,12 @@ def chart(values: Sequence[int], *, low: int, high: int, width: int, height: int
     return rows
 
 
+def strip(values: Sequence[int], low: int, high: int, *, ascii_only: bool) -> str:
+    """The values as a row of columns, a cell each. low, high: ends of the scale, low <= high."""
+    parts = (_ASCII if ascii_only else BLOCKS)[:-3]
+    return "".join(parts[max(_steps(value, low, max(high, low + 1), len(parts)), 1) - 1] for value in values)
+
+
 def shown(count: int, width: int) -> int:
     """How many of `count` values a chart of `width` cells shows."""
     return min(count, max(width - AXIS, 1))

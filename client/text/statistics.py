@@ -144,13 +144,14 @@ def _raced(past: PastRace, own_seat: int) -> _Raced:
         rules=clean_name(race.rules) or "nameless",
         own=own,
         others=others,
-        outcome=_outcome(own, others),
+        outcome=outcome(own, others),
         cards=_within(own.home, 0, MOST_CARDS),
         duration_ms=_within(ended_ms, 0, LONGEST_MS) if ended_ms is not None else None,
     )
 
 
-def _outcome(own: HistorySeat, others: Sequence[HistorySeat]) -> Outcome:
+def outcome(own: HistorySeat, others: Sequence[HistorySeat]) -> Outcome:
+    """How a race ended for one of its seats, by places alone."""
     if not others:
         return "alone"
     if own.place != 1:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from client.replay.timeline import TimeLine
 from client.state.store import Event, Model
+from client.text.profile import Profile
 from client.tui.keymap import Command
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
@@ -120,11 +121,18 @@ class Reviewed(Struct, frozen=True):
 
 
 class Replayed(Struct, frozen=True):
-    """The time line of a record is ready, or a sentence says why there is none. seat: the viewer's own."""
+    """The time line of a record is ready, or a sentence says why there is none. digest: the record's, or the id of a past race. seat: the
+    viewer's own."""
 
     digest: str
     seat: int | None
     line: TimeLine | str
+
+
+class ProfileRead(Struct, frozen=True):
+    """What is known of the player, or a sentence that says why it cannot be read."""
+
+    profile: Profile | str
 
 
 class Verified(Struct, frozen=True):
@@ -148,7 +156,9 @@ class Kept(Struct, frozen=True):
     standing: str
 
 
-Action: TypeAlias = ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | Verified | Shared | Kept
+Action: TypeAlias = (
+    ScreenAction | SlowTerminal | Key | Wheel | Resized | Heard | Unsent | Reviewed | Replayed | ProfileRead | Verified | Shared | Kept
+)
 
 
 # ---- effects
@@ -173,6 +183,16 @@ class Replay(Struct, frozen=True):
 
     record: Record
     seat: int | None
+
+
+class ReadProfile(Struct, frozen=True):
+    """Look up what is known of the player; answered by `ProfileRead`."""
+
+
+class ReplayPast(Struct, frozen=True):
+    """Have a race of the player's past replayed, by its id; answered by `Replayed`, with the id as its digest."""
+
+    race: str
 
 
 class Verify(Struct, frozen=True):
@@ -238,4 +258,4 @@ class After(Struct, frozen=True):
     action: GoOn | Rest
 
 
-Effect: TypeAlias = After | Send | Review | Replay | Verify | Share | Keep | Quit | Ring | Copy
+Effect: TypeAlias = After | Send | Review | Replay | ReadProfile | ReplayPast | Verify | Share | Keep | Quit | Ring | Copy

@@ -10,18 +10,20 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from pathlib import Path
-from typing import Literal, TextIO, assert_never
+from typing import Final, Literal, Protocol, TextIO, assert_never
 
 import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from client.connection.errors import Failure
 from client.connection.events import Link, NoLink, RoundTrip
 from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
 from client.storage.bests import BestChange, BestsError, counts
 from client.storage.files import USUAL, make_file
+from client.text.profile import Profile
 from client.text.runs import best_sentence
 from client.tui.actions import (
     Action,
@@ -33,9 +35,12 @@ from client.tui.actions import (
     Key,
     LetGo,
     PlayOnWanted,
+    ProfileRead,
     Quit,
+    ReadProfile,
     Replay,
     Replayed,
+    ReplayPast,
     Resized,
     Review,
     Reviewed,
@@ -54,7 +59,7 @@ from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_s
 from client.tui.picture import Picture, Size
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
-from client.tui.start import AppOutcome, Start, StartHome, StartMenu, UiSettings
+from client.tui.start import AppOutcome, Start, StartHome, StartMenu, StartYou, UiSettings
 from client.tui.terminal import Display, Terminal, rows_of
 from client.tui.transitions import Moving, begun, moved, transitions
 from client.tui.ui_state import Ui, first_ui
@@ -67,6 +72,7 @@ from protocol.tournament_messages import CheckIn
 TICK_S = 0.1
 """Between two ticks while a clock with tenths runs. A tick redraws only what has changed."""
 IDLE_TICK_S = 0.2
+NOT_HERE: Final = "There is nothing about you here."
 RACE_SIZE = (100, 32)
 """Columns and rows of the screen in a file that shows a race."""
 NOTES: Mapping[Sound, int] = {"call": 8, "start": 13, "near": 20}
@@ -79,18 +85,31 @@ SLOW_S, SLOW_FRAMES = 0.1, 5
 """Motion is switched off on a terminal that takes longer than SLOW_S for SLOW_FRAMES frames of one movement."""
 
 
+class Profiles(Protocol):
+    """What is known of the player. Both may raise Failure."""
+
+    async def read(self) -> Profile:
+        """For their own page."""
+        ...
+
+    async def record(self, race: str) -> tuple[Record, int | None]:
+        """Of a race on that page, by its id; and their own seat in it, if it is known."""
+        ...
+
+
 class Jobs(Struct, frozen=True):
     """What is done beside the screens. reviewer: says what was possible in the game of one seat of a record.
 
     replayer: replays the race of a record. verifier: says whether a record holds. keeper: keeps the player's best times, and may raise
-    BestsError; None if races do not count for them. recorder: is given each record once, when it arrives. evidence, witness, witness_entry,
-    witness_days: see Driver.
+    BestsError; None if races do not count for them. profiles: what is known of the player; None if nothing is. recorder: is given each
+    record once, when it arrives. evidence, witness, witness_entry, witness_days: see Driver.
     """
 
     reviewer: Callable[[Record, int], Awaitable[tuple[str, ...]]] = review_game
     replayer: Callable[[Record], Awaitable[TimeLine]] = replay_race
     verifier: Callable[[Record], Awaitable[tuple[bool | None, str]]] = verify_race
     keeper: Callable[[Record, int], BestChange] | None = None
+    profiles: Profiles | None = None
     recorder: Callable[[Record], None] = lambda record: None
     evidence: Evidence | None = None
     witness: Callable[[Evidence], None] = lambda evidence: None
@@ -129,6 +148,11 @@ async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, sc
 async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
     """Show the menu until the player has chosen. The outcome's `command` is empty if they quit."""
     return await App(NoLink(), first_ui(menu, settings), screen=screen).run()
+
+
+async def run_you(profiles: Profiles, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
+    """Show the page about the player, and the races on it, until they have seen enough. Returns how it ended."""
+    return await App(NoLink(), first_ui(StartYou(), settings), screen=screen, jobs=Jobs(profiles=profiles)).run()
 
 
 class App:
@@ -171,6 +195,8 @@ class App:
                 await nursery.start(self._watch_signals)
             nursery.start_soon(self._listen)
             nursery.start_soon(self._tick)
+            if self._driver.ui.you:
+                nursery.start_soon(self._read_profile)
             try:
                 await self._terminal.run()
             except OSError:
@@ -194,6 +220,10 @@ class App:
                 self._nursery.start_soon(self._review, record, seat)
             case Replay(record, seat):
                 self._nursery.start_soon(self._replay, record, seat)
+            case ReadProfile():
+                self._nursery.start_soon(self._read_profile)
+            case ReplayPast(race):
+                self._nursery.start_soon(self._replay_past, race)
             case Verify(record):
                 self._nursery.start_soon(self._verify, record)
             case Share():
@@ -231,6 +261,23 @@ class App:
         except NoReplay as error:
             line = str(error)
         self._do(Replayed(record.digest, seat, line))
+
+    async def _read_profile(self) -> None:
+        told: Profile | str = NOT_HERE
+        if self._jobs.profiles is not None:
+            try:
+                told = await self._jobs.profiles.read()
+            except Failure as error:
+                told = str(error)
+        self._do(ProfileRead(told))
+
+    async def _replay_past(self, race: str) -> None:
+        try:
+            assert self._jobs.profiles is not None
+            record, seat = await self._jobs.profiles.record(race)
+            self._do(Replayed(race, seat, await self._jobs.replayer(record)))
+        except Failure as error:
+            self._do(Replayed(race, None, str(error)))
 
     async def _later(self, ms: int, action: Action) -> None:
         await trio.sleep(ms / 1000)

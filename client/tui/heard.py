@@ -23,7 +23,7 @@ from client.tui.replay_state import opened_at
 from client.tui.room import ask_held, is_wanted, race_at_once, ready
 from client.tui.rulings import asked_again, lost
 from client.tui.screens import shown
-from client.tui.start import Start, StartHome, StartLesson, StartMatch, StartMenu, StartRace, StartRequest, StartTournaments
+from client.tui.start import Start, StartHome, StartLesson, StartMatch, StartMenu, StartRace, StartRequest, StartTournaments, StartYou
 from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
@@ -107,7 +107,7 @@ def _begin(step: Step) -> Step:
             return race_at_once(step, lessons.OPTIONS)
         case StartRequest(request=request):
             return step.send(request)
-        case StartHome() | StartTournaments() | StartMenu() | None:
+        case StartHome() | StartTournaments() | StartMenu() | StartYou() | None:
             return step
         case _:
             assert_never(start)
@@ -122,6 +122,7 @@ def _entered(step: Step) -> Step:
     if room is None or room.shared is None or room.shared.kind != "daily":
         # From elsewhere the way back leads home.
         step = step.but(daily=False)
+    step = step.but(you=False, profile=None, preparing="")
     if step.ui.followed.race:
         # A player with a seat looks at their own race.
         step = followed(step.send(Unwatch()), race=False)
@@ -370,8 +371,13 @@ def reviewed(step: Step, answer: Reviewed) -> Step:
 
 
 def replayed(step: Step, answer: Replayed) -> Step:
-    """Open the replay, or say why there is none; not if the player has left the result."""
+    """Open the replay, or say why there is none; not if the player has left the result, or the list of their races."""
     room = step.state.finished
+    if step.ui.you and step.ui.preparing == answer.digest:
+        step = step.but(preparing="")
+        if isinstance(answer.line, str):
+            return step.note(answer.line)
+        return step.but(note="", replay=opened_at(answer.line, answer.seat, None, step.now_ms))
     if room is None or room.record is None or room.record.digest != answer.digest:
         return step
     # If they have given it up meanwhile, it is ready when they ask again.

@@ -14,7 +14,7 @@ from client.state.lobby import elapsed_ms
 from client.state.store import Model
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
 from client.text.width import clip, fit, text_width
-from client.tui import cards, daily, form
+from client.tui import cards, daily, form, you
 from client.tui.actions import Do, Pick, ScreenAction, Typed
 from client.tui.everywhere import open_help, quit_or_ask
 from client.tui.keymap import CHOOSE, Binding, Command, Keys
@@ -41,6 +41,7 @@ KEYS: Keys = (
     Binding(Command.MATCH, ("m",), "match", "Quick match: look for an opponent of your rating, or stop.", shown=False),
     Binding(Command.DAILY, ("d",), "daily", "The deal of the day: its board, and your one try.", shown=False),
     Binding(Command.TOURNAMENTS, ("t",), "tournaments", "Go to the tournaments.", shown=False),
+    Binding(Command.YOU, ("y",), "you", "About you: rating, days in a row, best times, last races.", shown=False),
     Binding(Command.RENAME, ("n",), "name", "Change your name here."),
     Binding(Command.BACK, ("esc",), "stop", "Stop looking for an opponent.", shown=False),
 )
@@ -55,7 +56,7 @@ ALONE = "Nobody else can come to this server: it is yours, and ends with these s
 class Item(NamedTuple):
     """A line that can be chosen. kind: for a menu line, its command. value: a bot's name or a race's code."""
 
-    kind: Literal["bot", "match", "daily", "open", "code", "tournaments", "race", "running", "help", "quit"]
+    kind: Literal["bot", "match", "daily", "open", "code", "tournaments", "you", "race", "running", "help", "quit"]
     value: str
     label: str
     detail: str = ""
@@ -73,6 +74,7 @@ def home_items(model: Model, now_ms: int, *, alone: bool) -> tuple[Item, ...]:
     items = [
         Item("open", "", "Open a race", "o"),
         *(with_others if not alone else ()),
+        Item("you", "", "About you", "y"),
         Item("help", "", "Keys and help", "?"),
         Item("quit", "", "Quit", "q"),
     ]
@@ -296,6 +298,8 @@ def _do(step: Step, command: Command) -> Step:
             return step.send(QuickMatch(cancel=step.state.search is not None))
         case Command.DAILY:
             return daily.opened(step)
+        case Command.YOU:
+            return you.opened(step)
         case Command.OPEN:
             return form.opened(step)
         case Command.CODE:

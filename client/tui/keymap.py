@@ -74,6 +74,7 @@ class Command(StrEnum):
     MATCH = "match"
     DAILY = "daily"
     RENAME = "rename"
+    YOU = "you"
     TOURNAMENTS = "tournaments"
     ENTER = "enter"
     CHECK_IN = "check-in"

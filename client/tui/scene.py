@@ -15,7 +15,7 @@ from client.text.tournaments import format_text, title_text
 from client.text.width import clip, fit, text_width
 from client.tui.picture import Line, Picture, block, clip_line, line_width, spread, stacked, wrap_text
 from client.tui.replay_state import ReplayState
-from client.tui.start import StartMenu
+from client.tui.start import StartMenu, StartYou
 from client.tui.theme import Theme, theme_for
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Ui
@@ -93,7 +93,7 @@ def rules_name(model: Model, rules_id: str) -> str:
 def line_state(scene: Scene) -> Line:
     """The connection in a few columns."""
     link, glyphs = scene.model.link, scene.theme.glyphs
-    if isinstance(scene.ui.start, StartMenu) or scene.still:
+    if isinstance(scene.ui.start, StartMenu | StartYou) or scene.still:
         return []
     match link.state:
         case "connected":

@@ -22,6 +22,7 @@ from client.tui import (
     tournaments,
     waiting,
     watching,
+    you,
 )
 from client.tui.screen import Screen
 from client.tui.ui_state import Ui
@@ -41,6 +42,7 @@ SCREENS: Final[tuple[Screen, ...]] = (
     form.SCREEN,
     tournament.SCREEN,
     tournaments.SCREEN,
+    you.SCREEN,
     daily.SCREEN,
     home.SCREEN,
 )

@@ -88,7 +88,11 @@ class StartMenu(Struct, frozen=True):
     note: str = ""
 
 
-Start: TypeAlias = StartHome | StartRace | StartLesson | StartMatch | StartRequest | StartTournaments | StartMenu
+class StartYou(Struct, frozen=True):
+    """The page about the player, which is all there is."""
+
+
+Start: TypeAlias = StartHome | StartRace | StartLesson | StartMatch | StartRequest | StartTournaments | StartMenu | StartYou
 
 
 class AppOutcome(Struct, frozen=True):

@@ -12,10 +12,11 @@ from msgspec import Struct, field
 from client.replay.timeline import TimeLine
 from client.state.store import Notice
 from client.state.watching import WatchModel
+from client.text.profile import Profile
 from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Ruling, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
-from client.tui.start import Start, StartLesson, StartMenu, StartRace, StartTournaments, UiSettings
+from client.tui.start import Start, StartLesson, StartMenu, StartRace, StartTournaments, StartYou, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
 from protocol.tournaments import TableResult, TournamentOptions
@@ -116,7 +117,8 @@ class Ui(Struct, frozen=True):
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
     tournament_view: where the player looks at tournaments, None if they do not. rulings: those sent and not answered.
     lost_rulings: the same, once the connection is lost, each with the result that its race had by then. daily: they look at the deal of the
-    day. daily_turned_ms: when they turned to other rules there.
+    day. daily_turned_ms: when they turned to other rules there. you: they look at the page about themselves. profile: what it says,
+    once that is known.
 
     start: what the screens were started for and have not asked for yet. own_server: the server is for this player alone and ends with them.
     only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
@@ -158,6 +160,8 @@ class Ui(Struct, frozen=True):
     rulings: tuple[Ruling, ...] = ()
     lost_rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
     daily: bool = False
+    you: bool = False
+    profile: Profile | None = None
     daily_turned_ms: int = 0
     start: Start | None = None
     own_server: bool = False
@@ -181,6 +185,7 @@ def first_ui(start: Start, settings: UiSettings) -> Ui:
     return Ui(
         settings=settings,
         start=start,
+        you=isinstance(start, StartYou),
         # Only `carpet play` and `carpet learn` begin with a race at once, on a server that they have started.
         own_server=isinstance(start, StartRace | StartLesson),
         tournament_view=TournamentView(start.id) if isinstance(start, StartTournaments) else None,

@@ -22,6 +22,7 @@ from client.tui.actions import (
     LetGo,
     Pick,
     Press,
+    ProfileRead,
     Replayed,
     Resized,
     Rest,
@@ -84,6 +85,8 @@ def _step(step: Step, action: Action) -> Step:
             return reviewed(step, action)
         case Replayed():
             return replayed(step, action)
+        case ProfileRead(profile):
+            return step.note(profile) if isinstance(profile, str) else step.but(profile=profile)
         case Verified():
             return step.but(verified=action)
         case Shared(told):

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
+from msgspec import structs
 from msgspec.structs import replace
 
 from client.state.store import Model, ReadySent
+from client.storage.bests import Best
+from client.text.past_races import PastRace
+from client.text.profile import Profile, Streak
+from client.text.profile import profile as profiled
 from protocol.fairness import commitment
+from protocol.pages import HistoryRace, HistorySeat, LadderPlayer
 from protocol.record import SeatRecord
 from protocol.room_events import Countdown, Dealt, Ended, Ghost, PlayerReady, PlayerView, Room, Started
 from protocol.run_messages import RunRow, Runs
-from protocol.views import GhostInfo, RaceOptions, RunKind, SharedDeal
+from protocol.views import GhostInfo, RaceOptions, RunKind, SeatRating, SeatState, SharedDeal
 from tests.client import scenes
 
 DAY = "2026-11-21"
@@ -111,6 +120,61 @@ def board(kind: RunKind = "daily", runs: int = 3, **fields: object) -> Runs:
         "secret": None,
     }
     return Runs(**(values | fields))  # type: ignore[arg-type]
+
+
+def profile() -> Profile:
+    """Of Anna, who has raced ten others, lately two in one race, and runs the deals of the day."""
+
+    def raced(number: int, *seats: HistorySeat, **more: Any) -> PastRace:
+        id_ = f"HKTRWM-{number}-0a1b2c3d4e5f"
+        race = HistoryRace(
+            id=id_,
+            room="HKTRWM",
+            race=number,
+            rules="carpet",
+            finished_at_ms=1_795_300_000_000 - number * 7_000_000,
+            aborted=None,
+            seat=0,
+            seats=seats,
+        )
+        return PastRace(structs.replace(race, **more), 0)
+
+    def seat(name: str, place: int, home: int, before: int | None = None, after: int = 0) -> HistorySeat:
+        change = SeatRating(before=before, after=after) if before is not None else None
+        state: SeatState = "won" if home == 52 else "stopped"
+        return HistorySeat(
+            player=f"id of {name}",
+            name=name,
+            bot=None,
+            state=state,
+            place=place,
+            home=home,
+            ended_at_ms=144_000 + home * 700,
+            rating=change,
+        )
+
+    points = (1000, 1138, 1201, 1160, 1140, 1190, 1233, 1290, 1251, 1304)
+    told = [
+        raced(
+            len(points) - at,
+            seat("Anna", 1 if after > before else 2, 52 if after > before + 50 else 31, before, after),
+            seat(NAMES[at % len(NAMES)], 2 if after > before else 1, 40),
+        )
+        for at, (before, after) in enumerate(pairwise(points), 1)
+    ]
+    told += [
+        raced(12, seat("Anna", 2, 30), seat("Benedikt", 1, 52), seat("Clara", 3, 12)),
+        raced(13, seat("Anna", 1, 20), seat("Dan", 2, 8), aborted="closed by the host"),
+        raced(14, seat("Anna", 1, 52), rules="crazy-quilt"),
+    ]
+    return profiled(
+        "Anna",
+        "carpet.example",
+        told=told,
+        ladder=(LadderPlayer(place=4, player="id of Anna", name="Anna", rating=1304, races=len(points) - 1),),
+        bests={"carpet": Best(tries=31, wins=12, best_ms=152_400, most_home=52), "crazy-quilt": Best(tries=2, most_home=71)},
+        streaks=(Streak("carpet", 5, with_today=True), Streak("crazy-quilt", 2, with_today=False)),
+    )
 
 
 def over(kind: RunKind = "daily", ghosts: int = 0, runs: int = 3) -> Model:

@@ -82,6 +82,7 @@ def test_the_deal_of_the_day_is_run_by_keys_once(tmp_path: Path) -> None:
         anna.type("q")
         anna.wait_for_end()
         assert anna.given_back()
+        assert "Deal of the day: carpet 1 day in a row." in table.ask("anna", "me", table.url)
         again = table.sit("anna", "daily", table.url)
         told = " ".join(again.wait_for_end().split())
         assert "You have had your run of that deal, and only one counts. To see how it compares: carpet daily board ws://" in told

@@ -386,6 +386,8 @@ SCREENS = {
     ),
     "menu-typing": Shown(Model, Ui(start=StartMenu(), item=1, prompt=typing("server", "carpet.example")), 0),
     "waiting-full": Shown(scenes.full_room, now_ms=2000),
+    "you": Shown(scenes.at_home, replace(UI, you=True, profile=runs.profile()), 2000),
+    "you-loading": Shown(scenes.at_home, replace(UI, you=True), 2000),
     "daily": Shown(lambda: replace(scenes.at_home(), runs=runs.board(runs=24)), replace(UI, daily=True), 2000),
     "daily-not-run": Shown(
         lambda: replace(scenes.at_home(), runs=runs.board(shown=False, rows=(), own=None)), replace(UI, daily=True), 2000

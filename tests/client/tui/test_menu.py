@@ -43,6 +43,7 @@ def typed(start: StartMenu, line: int, *keys: str) -> tuple[Ui, tuple[Effect, ..
         (3, "carpet.example", ("watch", "ws://carpet.example:7777")),
         (3, "--key=x", ("watch", "ws://--key=x:7777")),
         (4, None, ("replay",)),
+        (5, None, ("me",)),
     ],
 )
 def test_a_line_is_a_command_and_no_word_of_it_an_option(line: int, text: str | None, command: tuple[str, ...]) -> None:
@@ -54,7 +55,7 @@ def test_a_line_is_a_command_and_no_word_of_it_an_option(line: int, text: str | 
 def test_whoever_is_new_is_to_learn_first_and_all_others_last() -> None:
     assert typed(StartMenu(is_new=True), 0, "enter")[1] == (Quit(command=("learn",)),)
     assert typed(StartMenu(is_new=True), 1, "enter")[1] == (Quit(command=("play",)),)
-    assert typed(StartMenu(), 5, "enter")[1] == (Quit(command=("learn",)),)
+    assert typed(StartMenu(), 6, "enter")[1] == (Quit(command=("learn",)),)
 
 
 @pytest.mark.parametrize(
