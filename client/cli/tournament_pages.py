@@ -33,12 +33,12 @@ from client.text.tournaments import (
     PHASE_WORDS,
     TIE_BREAK_HEADS,
     TIE_BREAK_WORDS,
+    decided_by,
     points_text,
     quarters_text,
     result_text,
     title_text,
 )
-from protocol.seat_ends import WALKOVER
 from protocol.text import clean_name, read_code
 from protocol.tournaments import EntrantDocument, RoundDocument, TableDocument, TournamentDocument, TournamentListing, is_tournament_id
 
@@ -211,8 +211,7 @@ def _result_cell(table: TableDocument, *, plain: bool) -> str:
     result = table.result
     if result is None:
         return "" if table.counted else "bye"
-    how = ", by ruling" if result.ruled else f", {WALKOVER}" if result.walkover else ""
-    return f"{result_text(result, plain=plain)}{how}"
+    return ", ".join(filter(None, (result_text(result, plain=plain), decided_by(result))))
 
 
 def _marked(entrant: EntrantDocument) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from client.text.formatting import clock_text
+from protocol.seat_ends import WALKOVER
 from protocol.text import clean_chat, clean_name, counted
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import (
@@ -194,8 +195,20 @@ def own_result_sentence(table: TournamentTable, player: str) -> str:
     told = f"You {'won' if won else 'lost'} your table"
     if result.forfeit:
         return f"{told} by forfeit{ruled}."
-    # Equal ones do not say why: they may have been reached earlier, one side may have resigned, or the director has ruled.
+    if _is_by_time(result):
+        return f"{told}, {own} : {other} cards: {'you' if won else 'they'} had them first."
     return f"{told}, {own} : {other} cards{ruled}."
+
+
+def _is_by_time(result: TableResult) -> bool:
+    """Whether both sides had as many cards home, and one of them sooner."""
+    is_raced = not (result.forfeit or result.ruled or result.walkover)
+    return is_raced and result.verdict in ("first", "second") and 0 < result.first_home == result.second_home
+
+
+def decided_by(result: TableResult) -> str:
+    """What decided a table if not the cards, in at most twelve characters: it stands beside `result_text`. Empty if they did."""
+    return "by ruling" if result.ruled else WALKOVER if result.walkover else "had first" if _is_by_time(result) else ""
 
 
 def result_text(result: TableResult, *, plain: bool = False) -> str:

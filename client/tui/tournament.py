@@ -22,6 +22,7 @@ from client.text.formatting import clock_text
 from client.text.tournaments import (
     TIE_BREAK_HEADS,
     TIE_BREAK_WORDS,
+    decided_by,
     out_sentence,
     out_word,
     outcome_sentence,
@@ -53,7 +54,7 @@ from client.tui.tournament_view_state import (
     standings_of,
 )
 from client.tui.ui_state import Ui
-from protocol.seat_ends import WALKOVER, end_word
+from protocol.seat_ends import end_word
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
@@ -290,8 +291,7 @@ def _side(scene: Scene, side: TournamentSide, width: int, *, cards: int, role: s
 def _tail(scene: Scene, tournament: TournamentModel, table: TournamentTable) -> str:
     """What else there is to know besides names and cards, in twelve columns."""
     if table.result is not None or not table.counted:
-        result = table.result
-        word = "" if result is None else "by ruling" if result.ruled else WALKOVER if result.walkover else ""
+        word = decided_by(table.result) if table.result is not None else ""
         return word or ("" if table.race <= 1 else f"{table.race} races")
     until_ms = tournament.no_show_until_ms(table)
     if until_ms is not None and not is_raced(table):

@@ -19,7 +19,23 @@ from client.tui.bars import seat_lines, seat_name
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.marks import marks_at_rest
 from client.tui.outcome import headline, places_table, rating_lines, score_lines
-from client.tui.picture import EMPTY, MIDDLE, Line, Picture, Size, block, foot, placed, row, screen, shifted, spread, stacked, wrap_text
+from client.tui.picture import (
+    EMPTY,
+    MIDDLE,
+    Line,
+    Picture,
+    Size,
+    block,
+    centred,
+    foot,
+    placed,
+    row,
+    screen,
+    shifted,
+    spread,
+    stacked,
+    wrap_text,
+)
 from client.tui.plot import plot, scale
 from client.tui.race_progress import last_moves, lead_sentence, race_curves
 from client.tui.room import say
@@ -49,7 +65,8 @@ LOWEST = 3
 """The fewest rows of the curves."""
 NARROWEST = 38
 """The fewest columns of a board."""
-WITHHELD = "No boards while others have yet to play this deal."
+NO_BOARDS = "No boards while others have yet to play this deal."
+LATE = "The boards are shown {} s late."
 NOTHING = ("No public race is running.", "The next one is shown as soon as it starts.")
 
 
@@ -150,12 +167,25 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
     height -= bool(others)
     board = scene.model.board(room, views[0]) if views else Board()
     how = arranged(board, len(shown), width, height, scene.theme, most=curves_rows if views else 0)
+    if not views:
+        seats = beside_each_other([block(_seat(scene, room, info, how.width, 2)) for info in shown], how, width, EMPTY)
+        told = _no_boards(scene, room, width, height - seats.height)
+        return stacked(placed(stacked(seats, told), height), *([block([_others(others, width)])] if others else []))
     tables = [placed(_table(scene, watch, room, info, how.width, how.height), how.height) for info in shown]
     below = [block([_others(others, width)])] if others else []
     if how.below:
         below.append(block(race_curves(scene, room, width, how.below), width, role="panel"))
     aside = _aside(scene, watch, room, shown, how.side, height) if how.side else EMPTY
     return stacked(placed(beside_each_other(tables, how, width, aside), height - how.below), *below)
+
+
+def _no_boards(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
+    """Below everybody's bars while there is no board at all: why, once; and the curves, if there will be none in this race."""
+    told = block([[("faint", words)] for words in wrap_text(NO_BOARDS if room.is_withheld else LATE.format(room.options.delay_s), width)])
+    if not room.is_withheld:
+        return placed(centred(told, width), height, MIDDLE)
+    drawn = race_curves(scene, room, width - 2, height - told.height - 2)
+    return stacked(block([[]]), centred(told, width), block([[]]), shifted(block(drawn, width - 2, role="panel"), 1))
 
 
 def _aside(scene: Scene, watch: WatchModel, room: RoomModel, shown: tuple[SeatInfo, ...], width: int, height: int) -> Picture:
@@ -180,7 +210,7 @@ def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, wid
     above = _seat(scene, room, info, width, 2)
     late = watch.board(info.seat)
     if late is None:
-        words = f"This board is shown {room.options.delay_s} s late." if not room.is_withheld else WITHHELD
+        words = f"This board is shown {room.options.delay_s} s late."
         lines: list[Line] = [[("faint", text)] for text in wrap_text(words if info.name is not None else "", width)]
         return stacked(block(above), placed(block(lines, width, centred=True), height - len(above), MIDDLE))
     view = late.view

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from client.text.tournaments import format_text, own_result_sentence, phase_sentence, points_text, quarters_text, result_text, title_text
+from client.text.tournaments import (
+    decided_by,
+    format_text,
+    own_result_sentence,
+    phase_sentence,
+    points_text,
+    quarters_text,
+    result_text,
+    title_text,
+)
 from protocol.tournaments import TableResult, TournamentOptions
 from tests.client import tournament_scenes as tournaments
 
@@ -72,8 +81,8 @@ def test_results_say_points_and_cards_or_that_nobody_came() -> None:
     [
         (TableResult(verdict="first", first_home=52, second_home=31), "You lost your table, 31 : 52 cards."),
         (TableResult(verdict="second", first_home=31, second_home=40), "You won your table, 40 : 31 cards."),
-        (TableResult(verdict="second", first_home=5, second_home=5), "You won your table, 5 : 5 cards."),
-        (TableResult(verdict="first", first_home=5, second_home=5), "You lost your table, 5 : 5 cards."),
+        (TableResult(verdict="second", first_home=5, second_home=5), "You won your table, 5 : 5 cards: you had them first."),
+        (TableResult(verdict="first", first_home=5, second_home=5), "You lost your table, 5 : 5 cards: they had them first."),
         (TableResult(verdict="draw", first_home=31, second_home=31), "Your table is a draw, 31 : 31 cards."),
         (TableResult(verdict="second", forfeit=True), "You won your table by forfeit."),
         (TableResult(verdict="neither", forfeit=True), "Neither of you won your table: both forfeited."),
@@ -83,10 +92,25 @@ def test_a_player_is_told_their_own_result_and_with_as_many_cards_why_it_is_not_
     assert own_result_sentence(tournaments.table(1, "p2", tournaments.ANNA, result=result), tournaments.ANNA) == told
 
 
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (TableResult(verdict="first", first_home=11, second_home=11), "had first"),
+        (TableResult(verdict="first", first_home=11, second_home=10), ""),
+        (TableResult(verdict="draw", first_home=11, second_home=11), ""),
+        (TableResult(verdict="first", first_home=11, second_home=11, ruled=True), "by ruling"),
+        (TableResult(verdict="first", first_home=11, second_home=11, walkover=True), "walkover"),
+        (TableResult(verdict="first", forfeit=True), ""),
+    ],
+)
+def test_beside_a_result_stands_what_decided_it_if_not_the_cards(result: TableResult, told: str) -> None:
+    assert decided_by(result) == told
+
+
 def test_whoever_won_because_the_other_gave_up_had_no_need_to_be_first() -> None:
-    result = TableResult(verdict="first", first_home=5, second_home=5)
+    result = TableResult(verdict="first", first_home=5, second_home=5, walkover=True)
     gave_up = tournaments.table(1, tournaments.ANNA, "p2", result=result, sides=(tournaments.side("p2", "Benedikt", state="forfeited"),))
-    assert own_result_sentence(gave_up, tournaments.ANNA) == "You won your table, 5 : 5 cards."
+    assert own_result_sentence(gave_up, tournaments.ANNA) == "You won your table, 5 : 5 cards, by walkover."
 
 
 def test_alone_at_a_table_the_cards_home_are_the_result() -> None:
