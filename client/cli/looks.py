@@ -28,13 +28,16 @@ class BadTheme(Failure):
 
 
 class Usual(Versioned, frozen=True, kw_only=True):
-    """What the player chose last, for the next time: the looks by keys, as in UiSettings. palette: empty for the usual theme."""
+    """What the player chose last, for the next time: the looks by keys, the house bot and its rule set, as in UiSettings. palette: empty for the usual
+    theme."""
 
     palette: str = ""
     ascii: bool = False
     bell: bool = True
     tones: bool = False
     motion: bool = True
+    bot: str = ""
+    rules: str = "carpet"
 
 
 def usual_file() -> DocumentFile[Usual]:
@@ -81,6 +84,8 @@ def settings_with(palette: Palette | None = None, *, complain: Callable[[str], N
         bell=usual.bell,
         tones=usual.tones,
         motion=usual.motion,
+        bot=usual.bot,
+        rules=usual.rules,
     )
 
 

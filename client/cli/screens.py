@@ -38,7 +38,7 @@ from client.cli.shared import (
 )
 from client.connection.address import code_in_link
 from client.tui import opening
-from client.tui.start import StartLesson, StartMatch, StartRace, UiSettings
+from client.tui.start import StartBots, StartLesson, StartMatch, StartRace, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.watch_messages import WatchRace
 
@@ -74,6 +74,7 @@ def play(
     bot: Annotated[
         str | None, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first. [default: greedy]")
     ] = None,
+    choose: Annotated[bool, typer.Option("--choose", help="Choose the bot and the rules on a screen; the last ones are marked.")] = False,
     alone: Annotated[bool, typer.Option("--alone", help="No bot: race the clock, and your own best times.")] = False,
     rules: Rules = "carpet",
     deal: Deal = None,
@@ -94,15 +95,17 @@ def play(
     if alone and (best_of is not None or session is not None or swap):
         fail("--alone and a series do not go together: race the clock once, and again as often as you like.", MISUSED)
     series = series_fields(best_of, session, swap=swap)
+    if choose and (bot, alone, rules, deal, winnable, series) != (None, False, "carpet", None, False, {}):
+        fail("--choose goes with no other choice: the screens have them all.", MISUSED)
     options = race_options(
         rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
     need_terminal("play")
     keep_own_name(name)
-    opening.show(StartRace(options), settings)
+    opening.show(StartBots() if choose else StartRace(options), settings)
     from client.local import sitting
 
-    outcome = run(lambda: sitting.play(options, name=name, settings=settings))
+    outcome = run(lambda: sitting.play(None if choose else options, name=name, settings=settings))
     if outcome.code is not None and outcome.reason == "signal":
         print_sentence("Your game is kept: carpet play goes on with it.")
     finish(outcome)

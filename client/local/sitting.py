@@ -39,6 +39,7 @@ from client.tui.start import (
     AppOutcome,
     SeatRequest,
     Start,
+    StartBots,
     StartHome,
     StartLesson,
     StartMatch,
@@ -113,21 +114,22 @@ def _taught(outcome: AppOutcome) -> AppOutcome:
     return outcome
 
 
-async def play(options: RaceOptions, *, name: str | None, settings: UiSettings) -> AppOutcome:
+async def play(options: RaceOptions | None, *, name: str | None, settings: UiSettings) -> AppOutcome:
     """Race the house bot that these options name, or the clock if they name none, on a server of one's own; or go on with the game there
-    in which this terminal, or another one, has died.
+    in which this terminal, or another one, has died. options: None to choose among the bots there.
 
     The outcome has a code if that game can be gone on with.
 
     Raises BestsError if one's best times against the clock could not be kept, IdentityError if who plays cannot be read.
     """
-    if not options.bots:
+    if options is not None and not options.bots:
         BestsStore(home_folder()).read()
     # The first race against a bot also teaches the keys to a player who has not learned them.
-    teaches = bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
+    teaches = options is not None and bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
+    start = StartBots() if options is None else StartRace(options)
     async with kept_game(home_folder()) as game:
         async with _own_table(_nobody_kept(name) if game is None else game.identity(name), options, game=game) as link:
-            outcome = _taught(await _app(link, settings, StartRace(options), own=True, teaches=teaches))
+            outcome = _taught(await _app(link, settings, start, own=True, teaches=teaches))
         # It is kept for a player who did not leave it: they were interrupted.
         if game is not None and (outcome.reason == "quit" or outcome.code is None):
             game.forget()

@@ -14,7 +14,7 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model, refuses_nothing
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import deck_size, on_last_cards
-from client.tui import daily, ending, lessons
+from client.tui import daily, ending, home, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
 from client.tui.overlays import is_large_enough
@@ -23,7 +23,18 @@ from client.tui.replay_state import opened_at
 from client.tui.room import ask_held, is_wanted, race_at_once, ready
 from client.tui.rulings import asked_again, lost
 from client.tui.screens import shown
-from client.tui.start import Start, StartHome, StartLesson, StartMatch, StartMenu, StartRace, StartRequest, StartTournaments, StartYou
+from client.tui.start import (
+    Start,
+    StartBots,
+    StartHome,
+    StartLesson,
+    StartMatch,
+    StartMenu,
+    StartRace,
+    StartRequest,
+    StartTournaments,
+    StartYou,
+)
 from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.tournament_form import CREATE_REFERENCE
@@ -103,6 +114,8 @@ def _begin(step: Step) -> Step:
             return race_at_once(step, replace(options, public=False))
         case StartMatch(rules=rules):
             return step.send(QuickMatch(rules=rules))
+        case StartBots():
+            return home.at_last_bot(step)
         case StartLesson():
             return race_at_once(step, lessons.OPTIONS)
         case StartRequest(request=request):

@@ -332,6 +332,13 @@ def _take(step: Step, line: int) -> Step:
             return _do(step, Command(item.kind))
 
 
+def at_last_bot(step: Step) -> Step:
+    """The step with the house bot marked that was chosen last, or the first one."""
+    bots = [number for number, item in enumerate(_items(step)) if item.kind == "bot"]
+    last = [number for number in bots if _items(step)[number].value == step.ui.settings.bot]
+    return step.but(item=(last or bots or [0])[0])
+
+
 def _mark(step: Step, kind: str, otherwise: str) -> Step:
     at = next((number for number, item in enumerate(_items(step)) if item.kind == kind), None)
     return step.note(otherwise) if at is None else step.but(item=at)

@@ -21,16 +21,18 @@ KEYS: Keys = (CHOOSE,)
 
 
 class _Item(NamedTuple):
-    """A line of the menu. asks: first ask for a server, which is then given to the command."""
+    """A line of the menu. asks: first ask for a server, which is then given to the command. chooses: the command has more to choose, on a
+    screen, for those who are not new."""
 
     command: str
     label: str
     help: str
     asks: bool = True
+    chooses: bool = False
 
 
 ITEMS = (
-    _Item("play", "Race a house bot", "On this machine, at once: nothing else is needed.", asks=False),
+    _Item("play", "Race a house bot", "On this machine: nothing else is needed.", asks=False, chooses=True),
     _Item("home", "Race a friend", "Name the server where you meet, or paste the line that your friend sent you: carpet join SERVER CODE."),
     _Item("daily", "Deal of the day", "At a server: the same shuffle for everybody, and one try each."),
     _Item("watch", "Watch a race", "At a server: the closest race, and then the next."),
@@ -83,7 +85,9 @@ def _update(step: Step, action: ScreenAction) -> Step:
 def _take(step: Step) -> Step:
     item, start = items_of(step.ui)[step.ui.item], step.ui.start
     if not item.asks:
-        return step.then(Quit(command=(item.command,)))
+        # Whoever is new is taught by their first race, and has nothing to choose by yet.
+        more = ("--choose",) if item.chooses and not (isinstance(start, StartMenu) and start.is_new) else ()
+        return step.then(Quit(command=(item.command, *more)))
     offered = start.server if isinstance(start, StartMenu) else ""
     return step.but(prompt=Prompt("server", offered, len(offered)))
 

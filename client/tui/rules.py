@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from client.text.width import fit
 from client.tui.actions import Do, Pick, ScreenAction
@@ -88,9 +88,12 @@ def _choose(step: Step, line: int) -> Step:
     chosen = infos[line].id
     step = step.but(rules_page=None, item=page.behind)
     if step.ui.tournament_form is not None:
-        return step.but(tournament_form=changed(step.ui.tournament_form, rules=chosen))
+        return step.but(tournament_form=replace(step.ui.tournament_form, rules=chosen))
     step = step.but(rules=chosen)
     if page.bot is not None:
+        settings = step.ui.settings
+        chosen_last = replace(settings, bot=page.bot, rules=chosen, by_key=settings.by_key | {"bot", "rules"})
+        step = step.but(settings=chosen_last)
         return race_at_once(step, RaceOptions(rules=chosen, bots=(page.bot,), public=False))
     return step if step.ui.form is None else step.but(form=with_rules(step.ui.form, chosen, infos))
 

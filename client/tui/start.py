@@ -22,7 +22,8 @@ class UiSettings(Struct, frozen=True):
     palette: by its name; own_palette: one of a file. tones: short ones in place of the bell. pictures: of cards, where the terminal shows
     them. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
-    colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`). by_key: those that the player has changed by keys.
+    colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`). bot, rules: the house bot that was chosen last, empty if
+    none was, and the rule set of that race. by_key: those that the player has changed by keys.
     """
 
     palette: str = "classic"
@@ -33,6 +34,8 @@ class UiSettings(Struct, frozen=True):
     pictures: bool = False
     motion: bool = True
     autoplay: bool = False
+    bot: str = ""
+    rules: str = "carpet"
     page: str = ""
     server: str = ""
     is_near: bool = False
@@ -48,6 +51,10 @@ class StartRace(Struct, frozen=True):
     """A race of these options, at once, on a server of one's own: against its first house bot, or the clock if there is none."""
 
     options: RaceOptions
+
+
+class StartBots(Struct, frozen=True):
+    """The house bots and then the rule sets, on a server of one's own; those raced last are marked."""
 
 
 class StartLesson(Struct, frozen=True):
@@ -92,7 +99,7 @@ class StartYou(Struct, frozen=True):
     """The page about the player, which is all there is."""
 
 
-Start: TypeAlias = StartHome | StartRace | StartLesson | StartMatch | StartRequest | StartTournaments | StartMenu | StartYou
+Start: TypeAlias = StartHome | StartRace | StartBots | StartLesson | StartMatch | StartRequest | StartTournaments | StartMenu | StartYou
 
 
 class AppOutcome(Struct, frozen=True):

@@ -16,7 +16,7 @@ from client.text.profile import Profile
 from client.tui.actions import PlayOnWanted, PromptKind, Reviewed, Ruling, Share, Verified
 from client.tui.chips import Chip
 from client.tui.replay_state import ReplayState
-from client.tui.start import Start, StartLesson, StartMenu, StartRace, StartTournaments, StartYou, UiSettings
+from client.tui.start import Start, StartBots, StartLesson, StartMenu, StartRace, StartTournaments, StartYou, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
 from protocol.tournaments import TableResult, TournamentOptions
@@ -185,9 +185,10 @@ def first_ui(start: Start, settings: UiSettings) -> Ui:
     return Ui(
         settings=settings,
         start=start,
+        rules=settings.rules if isinstance(start, StartBots) else "carpet",
         you=isinstance(start, StartYou),
-        # Only `carpet play` and `carpet learn` begin with a race at once, on a server that they have started.
-        own_server=isinstance(start, StartRace | StartLesson),
+        # Only `carpet play` and `carpet learn` begin on a server that they have started.
+        own_server=isinstance(start, StartRace | StartBots | StartLesson),
         tournament_view=TournamentView(start.id) if isinstance(start, StartTournaments) else None,
         learned=frozenset() if isinstance(start, StartLesson) else None,
     )

@@ -162,6 +162,8 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
         (["host", "carpet.example", "--swap", "--seats", "3"], "--swap is for two players"),
         (["host", "carpet.example", "--swap", "--deal", "monday"], "--deal and --winnable do not go with it"),
         (["play", "--swap", "--winnable"], "--deal and --winnable do not go with it"),
+        (["play", "--choose", "--alone"], "--choose goes with no other choice"),
+        (["play", "--choose", "--rules", "twenty"], "--choose goes with no other choice"),
         (["play", "--alone", "--session", "3"], "--alone and a series do not go together"),
         (["host", "carpet.example", "--series-grace", "60"], "--series-grace is for a series"),
         (["host", "carpet.example", "--session", "3", "--series-grace", "4"], "--series-grace"),

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Connecting, Lost, RoundTrip
 from client.tui.daily import DAILY_REFERENCE, SETTLES_MS
-from client.tui.start import StartMatch, StartRace
+from client.tui.start import StartBots, StartMatch, StartRace
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
     FollowLobby,
@@ -130,6 +130,32 @@ async def test_a_start_with_a_bot_asks_for_its_race_once() -> None:
         assert run.link.taken() == [OpenRace(options=RaceOptions(bots=("Steady",), public=False)), FollowLobby(changes=True)]
         await run.say(UP, scenes.welcome())
         assert run.link.taken() == [FollowLobby(changes=True)]
+
+
+async def test_whoever_chooses_among_the_bots_finds_the_last_choice_marked_and_it_is_kept() -> None:
+    chosen_last = replace(DEFAULTS, bot="Steady", rules="colorado")
+    async with running(StartBots(), settings=chosen_last) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        assert run.screen.shows("▸ Steady")
+        assert run.screen.shows("On your own")
+        run.link.taken()
+        await run.give("enter")
+        assert run.screen.shows("Race Steady: by which rules?")
+        await run.give("enter")
+        assert run.link.taken() == [OpenRace(options=RaceOptions(rules="colorado", bots=("Steady",), public=False))]
+        await run.say(scenes.room(), Left(code=scenes.CODE, reason="left"))
+        await run.click("Magpie")
+        await run.give("k", "enter", "q")
+    assert run.outcome is not None
+    kept = run.outcome.settings
+    assert (kept.bot, kept.by_key) == ("Magpie", frozenset({"bot", "rules"}))
+    assert kept.rules not in ("", "colorado")
+
+
+async def test_whoever_has_chosen_no_bot_yet_finds_the_first_one_marked() -> None:
+    async with running(StartBots()) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        assert run.screen.shows("▸ Dawdle")
 
 
 async def test_home_is_walked_and_clicked() -> None:

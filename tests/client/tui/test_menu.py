@@ -30,7 +30,7 @@ def typed(start: StartMenu, line: int, *keys: str) -> tuple[Ui, tuple[Effect, ..
 @pytest.mark.parametrize(
     ("line", "text", "command"),
     [
-        (0, None, ("play",)),
+        (0, None, ("play", "--choose")),
         (1, "carpet.example", ("home", "ws://carpet.example:7777")),
         (1, "carpet.example KXQWZP", ("join", "ws://carpet.example:7777", "KXQWZP")),
         (1, "carpet join wss://carpet.example kxq wzp", ("join", "wss://carpet.example:443", "KXQWZP")),
