@@ -28,8 +28,7 @@ class BadTheme(Failure):
 
 
 class Usual(Versioned, frozen=True, kw_only=True):
-    """What the player chose last, for the next time: the looks by keys, the house bot and its rule set, as in UiSettings. palette: empty for the usual
-    theme."""
+    """What the player chose last, for the next time, as in UiSettings. palette: empty for the usual theme."""
 
     palette: str = ""
     ascii: bool = False

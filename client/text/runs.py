@@ -5,13 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import UTC
+from typing import Final
 
+from client.state.progress import Points, home_at
 from client.storage.bests import BestChange
+from client.text.chart import strip
 from client.text.formatting import clock_text, date_text, limit_text
 from client.text.tables import table_lines
 from protocol.run_messages import ChallengeInfo, RunRow, Runs
 from protocol.seat_ends import end_word
 from protocol.text import clean_chat, clean_name, counted
+
+STRIP: Final = 10
+"""Columns of the strip that tells others how a run went."""
 
 
 def board_title(runs: Runs, rules: str) -> str:
@@ -37,19 +43,24 @@ def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]
     return [(False, lines[0]), *((row == runs.own, line) for row, line in zip(shown, lines[1:], strict=True))]
 
 
-def run_line(runs: Runs, rules: str, cards: int, server: str) -> str:
+def run_line(runs: Runs, rules: str, cards: int, server: str, *, points: Points = (), ascii_only: bool = False) -> str:
     """One's own run in a line to give to others, who learn nothing of the deal from it; empty before it is over.
 
-    rules: the name of its rule set. cards: how many there are. server: how others name it; empty if they cannot come there.
+    rules: the name of its rule set. cards: how many there are. server: how others name it; empty if they cannot come there. points: of the
+    run's curve, where they are known; told as a strip, a tenth of the time each column.
     """
     own = runs.own
     if own is None:
         return ""
     what = f"deal of {clean_chat(runs.id)}" if runs.kind == "daily" else f"challenge {clean_name(runs.id)}"
-    home = f"{own.home}/{cards} in {clock_text(own.ended_at_ms if own.state == 'won' else own.home_at_ms)}"
+    took_ms = own.ended_at_ms if own.state == "won" else own.home_at_ms
+    counts = [home_at(points, took_ms * tenth // STRIP) for tenth in range(1, STRIP)] + [own.home]
+    course = f"{strip(counts, 0, cards, ascii_only=ascii_only)} " if points else ""
+    home = f"{course}{own.home}/{cards} in {clock_text(took_ms)}"
+    days = f", {counted(own.days, 'day')} in a row" if own.days > 1 else ""
     way = ["daily", server, clean_name(runs.rules)] if runs.kind == "daily" else ["challenge", "run", server, clean_name(runs.id)]
     come = f" Your turn: {shlex.join(['carpet', *way])}" if server else ""
-    return f"Carpet Race, {what}, {clean_name(rules)}: {home}, place {own.place} of {runs.runs}.{come}"
+    return f"Carpet Race, {what}, {clean_name(rules)}: {home}, place {own.place} of {runs.runs}{days}.{come}"
 
 
 def _row(row: RunRow, with_days: bool) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from client.state.capabilities import rules_of
+from client.state.progress import Points
 from client.state.store import Model
 from client.text.runs import board_lines, board_title, moment_text, run_line
 from client.text.width import fit
@@ -87,12 +88,13 @@ def _sentences(runs: Runs) -> list[str]:
 # ---- what keys and clicks do
 
 
-def share(step: Step, runs: Runs | None) -> Step:
-    """Copy a line about one's own run, if it is over."""
+def share(step: Step, runs: Runs | None, points: Points = ()) -> Step:
+    """Copy a line about one's own run, if it is over. points: of its curve, where it was just run."""
     settings, info = step.ui.settings, rules_of(step.state.rules, runs.rules) if runs is not None else None
     cards = DECK_SIZE * (info.decks if info is not None else 1)
     server = settings.server if not settings.is_near else ""
-    line = run_line(runs, info.name if info is not None else runs.rules, cards, server) if runs is not None else ""
+    name = info.name if info is not None else runs.rules if runs is not None else ""
+    line = run_line(runs, name, cards, server, points=points, ascii_only=settings.ascii) if runs is not None else ""
     return step.then(Copy(line)).note(f"Copied, if your terminal lets programs copy: {line}") if line else step
 
 

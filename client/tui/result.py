@@ -382,7 +382,10 @@ def _share(step: Step) -> Step:
         return step.note("There is no race to share yet.")
     if room.record is None:
         runs = _runs(step.state, room)
-        return daily.share(step, runs) if runs is not None and runs.own is not None else step.note(_closed_sentence(step.state, room))
+        points = room.points[room.seat] if room.seat is not None and room.seat < len(room.points) else ()
+        if runs is not None and runs.own is not None:
+            return daily.share(step, runs, points)
+        return step.note(_closed_sentence(step.state, room))
     offers = (
         ("A picture of this result (SVG)", Share(room.record, "svg")),
         ("The same as text", Share(room.record, "txt")),

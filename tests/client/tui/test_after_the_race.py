@@ -12,8 +12,12 @@ from msgspec.structs import replace
 
 from client.connection.events import Back, Lost
 from client.state.evidence import Evidence
+from client.tui.actions import Copy, Key
 from client.tui.result import ASKED_STANDS_MS
+from client.tui.start import UiSettings
 from client.tui.terminal import Terminal
+from client.tui.ui_state import Ui
+from client.tui.update import update
 from protocol.client_messages import (
     Ready,
     Rematch,
@@ -33,7 +37,7 @@ from protocol.room_events import (
 )
 from protocol.server_messages import Left
 from protocol.views import RaceOptions, SeatState
-from tests.client import scenes
+from tests.client import runs, scenes
 from tests.client.tui.hands import DEFAULTS, STEADY, UP, raced, racing, ready_sent, running, settled
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
@@ -438,3 +442,20 @@ async def test_a_nonce_is_kept_before_it_is_sent_and_is_known_to_the_next_proces
         assert over.record is not None
         await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(phase="over", record=over.record))
         assert run.screen.shows("The deal checks out: nobody chose the cards.")
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_line_about_a_run_that_was_just_run_shows_how_it_went_and_none_of_its_cards(ascii_only: bool) -> None:
+    model = runs.over()
+    assert model.room is not None
+    points = ((0, 4), (30_000, 30), (120_000, 51))
+    model = replace(model, room=replace(model.room, points=(points,)))
+    ui, effects = update(model, Ui(settings=UiSettings(ascii=ascii_only)), Key("s"), 200_000)
+    (copied,) = effects
+    assert isinstance(copied, Copy)
+    course = copied.text.partition("Carpet: ")[2].partition(" ")[0]
+    assert len(course) == 10
+    assert course[0] == ("▁" if not ascii_only else ".")
+    assert list(course) == sorted(course, key=("▁▂▃▄▅▆▇█" if not ascii_only else ".:#").index)
+    assert " 51/52 in 2:14.6, place 2 of 3, 10 days in a row." in copied.text
+    assert copied.text in ui.note
