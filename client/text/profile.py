@@ -15,16 +15,18 @@ from client.storage.bests import Best
 from client.text.chart import strip
 from client.text.formatting import clock_text, date_text
 from client.text.past_races import PastRace, time_text
-from client.text.statistics import outcome, statistics
+from client.text.statistics import MOST_CARDS, RATINGS, outcome, statistics, within
 from client.text.tables import table_lines
 from client.text.width import clip
-from protocol.pages import LadderPlayer
+from protocol.pages import LADDER_PLAYERS, LadderPlayer
 from protocol.text import clean_chat, clean_name, counted
 
 SETTLES: Final = 20
 """Rated races after which one more moves a rating half as much as the first did, between equals."""
 CURVE: Final = 40
 """Ratings in the curve, at most."""
+MOST: Final = 99_999
+"""Races or days that are told, at most: more are no player's."""
 OUTCOMES: Final = {"won": "won", "drawn": "drew", "lost": "lost", "alone": "alone"}
 
 
@@ -76,9 +78,9 @@ def profile(
     return Profile(
         name=clean_name(name),
         place=place,
-        rating=on_ladder.rating if on_ladder is not None else points[-1].value if points else None,
-        rated=max(len(points), on_ladder.races if on_ladder is not None else 0),
-        step=on_ladder.place if on_ladder is not None else None,
+        rating=within(on_ladder.rating, *RATINGS) if on_ladder is not None else points[-1].value if points else None,
+        rated=max(len(points), within(on_ladder.races, 0, MOST) if on_ladder is not None else 0),
+        step=within(on_ladder.place, 1, LADDER_PLAYERS) if on_ladder is not None else None,
         ratings=tuple(point.value for point in points),
         bests=tuple(sorted(bests.items(), key=lambda item: (-item[1].tries, item[0]))),
         races=tuple(sorted(races, key=lambda past: past.race.finished_at_ms, reverse=True)),
@@ -113,11 +115,12 @@ def _rating_lines(known: Profile, *, ascii_only: bool) -> list[str]:
 def _days_line(streaks: Sequence[Streak]) -> str:
     if not streaks:
         return "Deal of the day: run one a day to make a row of days."
-    told = [
-        f"{clean_name(each.rules)} {counted(each.days, 'day')} {'in a row' if each.with_today else 'so far, today still to run'}"
-        for each in streaks
-    ]
+    told = [f"{clean_name(each.rules)} {counted(within(each.days, 1, MOST), 'day')} {_row_word(each)}" for each in streaks]
     return f"Deal of the day: {'; '.join(told)}."
+
+
+def _row_word(streak: Streak) -> str:
+    return "in a row" if streak.with_today else "so far, today still to run"
 
 
 def best_lines(bests: Sequence[tuple[str, Best]]) -> list[str]:
@@ -126,7 +129,7 @@ def best_lines(bests: Sequence[tuple[str, Best]]) -> list[str]:
         (clean_name(rules), "-" if row.best_ms is None else clock_text(row.best_ms), str(row.most_home), str(row.tries), str(row.wins))
         for rules, row in bests
     ]
-    return table_lines(("rules", "best time", "most home", "tries", "all home"), rows, right=range(1, 5), widths={0: 15})
+    return table_lines(("rules", "best time", "most home", "tries", "all home"), rows, right=range(1, 5))
 
 
 def past_lines(races: Sequence[PastRace], *, zone: tzinfo | None = None) -> list[str]:
@@ -143,13 +146,13 @@ def _race(past: PastRace, zone: tzinfo | None) -> tuple[str, ...]:
     ended = own is not None and race.aborted is None
     result = "aborted" if race.aborted is not None else "-" if own is None else OUTCOMES[outcome(own, others)]
     change = own.rating.after - own.rating.before if own is not None and own.rating is not None else None
-    against = ", ".join(f"{clip(clean_name(seat.name), 24)} ({min(max(seat.home, 0), 999)})" for seat in others)
+    against = ", ".join(f"{clip(clean_name(seat.name), 24)} ({within(seat.home, 0, MOST_CARDS)})" for seat in others)
     return (
         date_text(race.finished_at_ms, zone),
         clean_name(race.rules),
         result,
-        str(min(max(own.home, 0), 999)) if own is not None else "-",
+        str(within(own.home, 0, MOST_CARDS)) if own is not None else "-",
         time_text(own.ended_at_ms if ended and own is not None else None),
-        f"{min(max(change, -9999), 9999):+}" if change is not None else "",
+        f"{within(change, -9999, 9999):+}" if change is not None else "",
         against,
     )

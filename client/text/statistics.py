@@ -128,7 +128,7 @@ def statistics(races: Iterable[PastRace]) -> Statistics:
         solo=_tally([race for race in raced if not race.others]),
         opponents=_opponents(raced),
         cards=tuple(Point(race.at_ms, race.cards) for race in raced),
-        ratings=tuple(Point(race.at_ms, _within(race.own.rating.after, *RATINGS)) for race in raced if race.own.rating is not None),
+        ratings=tuple(Point(race.at_ms, within(race.own.rating.after, *RATINGS)) for race in raced if race.own.rating is not None),
         aborted=len(ordered) - len(ended),
         unknown=len(ended) - len(raced),
     )
@@ -145,8 +145,8 @@ def _raced(past: PastRace, own_seat: int) -> _Raced:
         own=own,
         others=others,
         outcome=outcome(own, others),
-        cards=_within(own.home, 0, MOST_CARDS),
-        duration_ms=_within(ended_ms, 0, LONGEST_MS) if ended_ms is not None else None,
+        cards=within(own.home, 0, MOST_CARDS),
+        duration_ms=within(ended_ms, 0, LONGEST_MS) if ended_ms is not None else None,
     )
 
 
@@ -221,5 +221,6 @@ def _most_first(items: Iterable[Item], key: Callable[[Item], Key]) -> list[tuple
     return sorted(grouped.items(), key=lambda pair: (-len(pair[1]), pair[0]))
 
 
-def _within(value: int, least: int, most: int) -> int:
+def within(value: int, least: int, most: int) -> int:
+    """The value, or the bound that it exceeds."""
     return min(max(value, least), most)

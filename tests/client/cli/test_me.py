@@ -40,7 +40,8 @@ def test_the_last_server_is_asked_and_what_is_kept_here_stands_beside_it(
     told = run(capsys, "me")
     assert (told.status, told.err) == (0, "")
     assert told.out.startswith(f"You are Anna at {server.url.removeprefix('ws://')}.\nRating 1138, place 1 on the ladder: 12 rated races")
-    assert "\nrules            best time" in told.out
+    assert "\nrules " in told.out
+    assert " best time  most home" in told.out
     assert "+38  Ben (44)\n" in told.out
     assert f"{scenes.record().seats[1].name} ({scenes.record().seats[1].home})" in told.out
     # The token goes into no page's address.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from client.cli.shared import finish
+from client.cli.shared import finish, settings_of
 from client.connection.address import parse_address
 from client.connection.events import Identity
 from client.storage.identity import IdentityStore
@@ -51,6 +51,12 @@ def test_the_way_back_to_a_seat_says_who_holds_it_where_another_player_might_com
     store.keep(ADDRESS.url, Identity("Bert", "token 2"))
     finish(outcome, ADDRESS)
     assert capsys.readouterr().out.endswith(f"{JOIN} --name 'Anna B'\n")
+
+
+def test_the_bot_and_the_rules_that_were_chosen_are_the_ones_marked_the_next_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path))
+    finish(AppOutcome("quit", UiSettings(bot="deep", rules="twenty", by_key=frozenset({"bot", "rules"}))))
+    assert (settings_of().bot, settings_of().rules) == ("deep", "twenty")
 
 
 def test_whoever_would_play_on_does_so_before_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from client.connection import notice
-from client.connection.notice import connecting_to
+from client.connection.notice import connecting_to, unannounced
 
 PLACE = "carpet.example:7777"
 SAID = f"carpet: connecting to {PLACE}..."
@@ -42,6 +42,15 @@ def test_whoever_waits_long_is_told_for_whom_and_the_line_goes_again(monkeypatch
         assert errors.told.wait(30)
         assert errors.getvalue() == SAID
     assert errors.getvalue() == f"{SAID}\r{' ' * len(SAID)}\r"
+
+
+def test_no_line_is_written_over_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = errors_of(monkeypatch)
+    with unannounced(), connecting_to(PLACE):
+        assert not errors.told.wait(0.05)
+    assert errors.getvalue() == ""
+    with connecting_to(PLACE):
+        assert errors.told.wait(30)
 
 
 def test_the_line_goes_too_where_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC
 
 import pytest
+from msgspec.structs import replace
 
 from client.storage.bests import Best
+from client.text.past_races import PastRace
 from client.text.profile import SETTLES, Profile, Streak, best_lines, fact_lines, past_lines, profile
-from protocol.pages import LadderPlayer
+from client.text.width import text_width
+from protocol.pages import History, Ladder, LadderPlayer
 from protocol.views import SeatRating
+from tests.client.hostile import Server
 from tests.client.text.test_past_races import seat
 from tests.client.text.test_statistics import anna, bot, home, ran
 
@@ -22,6 +27,8 @@ STEPS = (
 WON = ran(3, anna(1, home=50, rating=SeatRating(before=1100, after=1180)), seat("Ben", 2, home=44))
 LOST = ran(2, anna(2, home=20, rating=SeatRating(before=1138, after=1100)), seat("Ben", 1, home=52))
 FIRST = ran(1, home(1, 154_200), bot("greedy"))
+
+RACES = (WON.race, LOST.race, FIRST.race)
 
 
 def facts(known: Profile) -> str:
@@ -76,6 +83,18 @@ def test_races_kept_here_stand_among_those_of_the_server_and_each_once() -> None
     kept = ran(2, anna(2, home=20), seat("Ben", 1, home=52))
     known = profile("Anna", "x", told=(WON, LOST), kept=(kept, FIRST), bests={})
     assert known.races == (WON, LOST, FIRST)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_a_server_says_is_a_few_lines_of_text(seed: int) -> None:
+    server = Server(random.Random(seed))
+    told = tuple(PastRace(race, race.seat) for race in server.like(History(player="p1", name="Anna", races=RACES, next=None)).races)
+    told = tuple(past for past in told if past.own is not None and past.own < len(past.race.seats))
+    ladder = server.like(Ladder(players=(*STEPS, replace(STEPS[0], name="Anna")))).players
+    known = profile("Anna", "x", told=told, ladder=ladder, bests={}, streaks=(Streak("carpet", 10**30, True),))
+    lines = [*fact_lines(known, ascii_only=False), *past_lines(known.races, zone=UTC)]
+    assert all(line.isprintable() for line in lines)
+    assert max(map(text_width, fact_lines(known, ascii_only=False))) < 120
 
 
 def test_a_race_is_a_line_with_the_result_the_opponent_and_what_it_did_to_the_rating() -> None:
