@@ -230,11 +230,11 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), forwarding.let_go)
                     directory.bus.subscribe(LEAVING, lambda parts, follows: node.hurry())
                     _spread_words(nursery, node, directory.bus, administration, dispatch.identification)
-                    topics = _topics(tournaments, node.loads, lobby)
+                    topics = _topics(tournaments, node.loads, rooms)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                     forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
                     nursery.start_soon(relay.run)
-                    spectators.closest_elsewhere, spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
+                    spectators.relayed = relay.lead_to
                     nursery.start_soon(forwarding.gather_seekers, matchmaker.seeks)
                     nursery.start_soon(forwarding.tell_nodes)
                     nursery.start_soon(node.watch_engines, lambda: directory.available, forwarding.cut_off)
@@ -396,13 +396,13 @@ def _spread_words(
     bus.subscribe(RENAMED, hear_renamed, others_only=True)
 
 
-def _topics(tournaments: TournamentService, loads: Loads, lobby: Lobby) -> tuple[Topic, ...]:
+def _topics(tournaments: TournamentService, loads: Loads, rooms: Rooms) -> tuple[Topic, ...]:
     """What the nodes of a place tell each other, apart from who is where."""
     from server.cluster.directory import Topic
 
     return (
         Topic("load", loads.say, loads.hear),
-        Topic("closest", lobby.say_closest, lobby.hear_closest),
+        Topic("closest", rooms.closest.say, rooms.closest.hear),
         Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
     )
 

@@ -11,22 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import TypeVar
 
-import msgspec
 import trio
 
 from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
 from protocol.views import OpenRaceInfo, RunningChange, RunningRaceInfo, RunningSeatInfo
-from server.cluster.bus import readable
 from server.lobby.listing import Listing
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
 from server.rooms.clock import Clock
+from server.rooms.closest_races import LISTED
 from server.rooms.driver import Room
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
-from server.rooms.summary import CloseRace
 
 Item = TypeVar("Item")
 
@@ -36,15 +34,6 @@ INTERVAL_S = 0.5
 PROGRESS_S = 1.0
 """Seconds between two looks at the progress of the listed running races."""
 
-LISTED = 100
-"""Most races, and most players, that one message lists."""
-
-CLOSEST_TOLD = 8
-"""How many of its closest races a server tells the others about: more than one, because a spectator may hold a seat in some."""
-
-_CLOSEST = msgspec.msgpack.Decoder(list[CloseRace])
-
-
 EMPTY = LobbyMessage(players=(), players_here=0, races=(), races_open=0, races_running=0, ratings=(), running=())
 
 
@@ -53,6 +42,7 @@ class Lobby:
 
     def __init__(self, rooms: Rooms, players: Players, matchmaker: Matchmaker, clock: Clock) -> None:
         self._listing = Listing()
+        self._closest = rooms.closest
         self._clock = clock
         self._players = players
         self._matchmaker = matchmaker
@@ -68,9 +58,6 @@ class Lobby:
         self._known: dict[Member, LobbyMessage] = {}
         """What those who came later know."""
         self._elsewhere: Sequence[LobbyMessage] = ()
-        self._has_told_closest = False
-        self.closest_elsewhere: tuple[CloseRace, ...] = ()
-        """The closest races of the other servers of the place, closest first."""
         for room in rooms:
             self._listing.changed(room)
         rooms.on_room_change.append(self._listing.changed)
@@ -146,32 +133,10 @@ class Lobby:
         if len(before) != len(elsewhere) or any(changes(*pair) is not None for pair in zip(before, elsewhere, strict=True)):
             self._mark()
 
-    def say_closest(self) -> bytes:
-        """The closest races of this server, for the other servers."""
-        ranked = ((room, room.summary.lead_rank) for room in self._listing.listed[:CLOSEST_TOLD])
-        told = [CloseRace(rank, room.code, room.summary.holders) for room, rank in ranked if rank is not None]
-        # An empty list is told only once.
-        is_news, self._has_told_closest = bool(told) or self._has_told_closest, bool(told)
-        return msgspec.msgpack.encode(told) if is_news else b""
-
-    def hear_closest(self, texts: Sequence[bytes]) -> None:
-        """texts: the closest races of the other servers, as each last reported them."""
-        self.closest_elsewhere = tuple(
-            sorted((race for told in readable(texts, _CLOSEST) for race in told), key=lambda race: (race.rank, race.code))
-        )
-
-    def _closest(self) -> str | None:
-        """The code of the closest race of the place; None if nothing is known of other servers' races."""
-        if not self.closest_elsewhere:
-            return None
-        first = self.closest_elsewhere[0]
-        here = [(rank, room.code) for room in self._listing.listed[:1] if (rank := room.summary.lead_rank) is not None]
-        return min([(first.rank, first.code), *here])[1]
-
     def _look(self) -> Outgoing:
         state = self.state()
         if self._elsewhere:
-            state = merged(state, self._elsewhere, closest=self._closest())
+            state = merged(state, self._elsewhere, closest=next((race.code for race in self._closest), None))
         self._running = state.running
         self._looked_at = trio.current_time()
         self._latest = Outgoing(state)
@@ -187,7 +152,7 @@ class Lobby:
             races_open=len(self._listing.open),
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=self._listing.running,
-            running=tuple(self._running_race(room, now) for room in self._listing.closest(LISTED)),
+            running=tuple(self._running_race(room, now) for room in self._closest.look()),
             seeking=len(self._matchmaker),
         )
 

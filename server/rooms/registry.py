@@ -24,6 +24,7 @@ from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
 from server.rooms.bots import THOUGHTS
 from server.rooms.clock import Clock
+from server.rooms.closest_races import ClosestRaces
 from server.rooms.codes import new_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
@@ -82,10 +83,12 @@ class Rooms:
         self.draining: str | None = None
         """Why players may begin nothing new here, in the host's words, although races go on; None if they may."""
         self._emptied = trio.Event()
+        self.closest = ClosestRaces()
+        """The public races among them that are being run, and those of other servers."""
         # Listeners are functions appended to one of these lists. They must not block or raise.
         self.on_open: list[Callable[[], None]] = []
         """A new room was opened."""
-        self.on_room_change: list[Callable[[Room], None]] = []
+        self.on_room_change: list[Callable[[Room], None]] = [self.closest.changed]
         """This room was opened or closed, or its seats or phase have changed."""
         self.on_change: list[Callable[[], None]] = []
         """The same for any room; called after all of `on_room_change`."""

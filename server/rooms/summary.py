@@ -16,14 +16,6 @@ LeadRank: TypeAlias = tuple[int, bool, int, int]
 """How close a race is, for choosing one to watch: the closest sorts first."""
 
 
-class CloseRace(msgspec.Struct, array_like=True, frozen=True):
-    """A race that is being run in public, on another server of the cluster. players: those who hold a seat in it."""
-
-    rank: LeadRank
-    code: str
-    players: tuple[str, ...]
-
-
 class SeatSummary(msgspec.Struct, frozen=True, gc=False):
     """One seat of a room. player: None for a free seat. home: cards home, 0 before the start."""
 

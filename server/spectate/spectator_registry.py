@@ -13,7 +13,7 @@ import hmac
 import logging
 import math
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -23,11 +23,11 @@ from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room as RoomMessage
 from protocol.watch_messages import Unwatched, Watched
 from server.rooms.clock import Clock
+from server.rooms.closest_races import CloseRace
 from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.registry import Rooms
-from server.rooms.summary import CloseRace, LeadRank
 from server.spectate.audience import Audience
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.relayed_race import RelayedRace
@@ -43,13 +43,10 @@ RESULT_S: Final = 5.0
 """Seconds that those who follow the closest race are shown its result before they are moved on."""
 
 LOOK_S: Final = 1.0
-"""Seconds between two searches of all races for the closest one, while somebody follows it."""
+"""Seconds between two looks at which race is the closest, while somebody follows it."""
 
 REST_S: Final = 0.2
-"""Seconds between two such searches, at least, even if somebody asks meanwhile."""
-
-LOOKED_AT: Final = 500
-"""Rooms looked at in one go, before other tasks have their turn."""
+"""Seconds between two such looks, at least, even if somebody asks meanwhile."""
 
 
 class SpectatorRegistry:
@@ -75,8 +72,6 @@ class SpectatorRegistry:
         self._key_secret = secrets.token_bytes(32)
         self.tournament_secret: Callable[[str], bytes | None] = lambda _: None
         """Gives a known tournament's secret, which all servers of the place share."""
-        self.closest_elsewhere: Callable[[], Sequence[CloseRace]] = tuple
-        """Gives the closest races of other servers of the place, the closest first."""
         self.relayed: Callable[[str], RelayedRace | None] = lambda _: None
         """Gives another server's race with this code, as it is watched here; None if it cannot be watched."""
         self.over = over
@@ -325,7 +320,7 @@ class SpectatorRegistry:
             self._wanted = trio.Event()
             waiting = [spectator for spectator in self._led if self._is_to_move(spectator)]
             if waiting:
-                await self._move(waiting)
+                self._move(waiting)
                 await trio.sleep(REST_S)
             with trio.move_on_after(LOOK_S if self._led else math.inf):
                 await self._wanted.wait()
@@ -336,14 +331,11 @@ class SpectatorRegistry:
             return True
         return watching.quiet_since is not None and trio.current_time() - watching.quiet_since >= RESULT_S
 
-    async def _move(self, waiting: list[Spectator]) -> None:
-        races = await self._closest()
+    def _move(self, waiting: list[Spectator]) -> None:
+        self._rooms.closest.look()
         for spectator in waiting:
-            # They may have asked for something else meanwhile, or taken a seat.
-            if spectator not in self._led:
-                continue
             watching = self._watching.get(spectator)
-            found = next((race for race in races if self._may_be_led(spectator, race)), None)
+            found = next((race for race in self._rooms.closest if self._may_be_led(spectator, race)), None)
             if found is not None and (watching is None or watching.code != found.code):
                 race = self.relayed(found.code) if isinstance(found, CloseRace) else found
                 if race is None:
@@ -366,17 +358,6 @@ class SpectatorRegistry:
         if isinstance(race, CloseRace):
             return spectator.player.id not in race.players and not self._rooms.has(race.code)
         return not race.is_closed and not self._has_part(race, spectator.player)
-
-    async def _closest(self) -> list[Room | CloseRace]:
-        """The public races that are running, here or elsewhere, the closest first."""
-        close: list[tuple[LeadRank, Room | CloseRace]] = [(race.rank, race) for race in self.closest_elsewhere()]
-        for number, room in enumerate(list(self._rooms), 1):
-            rank = room.summary.lead_rank if room.is_listed else None
-            if rank is not None:
-                close.append((rank, room))
-            if number % LOOKED_AT == 0:
-                await trio.lowlevel.checkpoint()
-        return [race for _, race in sorted(close, key=lambda each: (each[0], each[1].code))]
 
 
 def watched_over(room: RoomMessage, ref: int) -> Outgoing:

@@ -22,7 +22,7 @@ from protocol.views import RunningRaceInfo, RunningSeatInfo
 from server.cluster.bus import TICK_S
 from server.cluster.directory import TICK_S as LOOK_S
 from server.cluster.leases import BEAT_S
-from server.lobby.lobby import LISTED
+from server.rooms.closest_races import LISTED
 from server.store.journal import FLOOR_S
 
 Figures: TypeAlias = dict[str, float]

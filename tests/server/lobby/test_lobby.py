@@ -17,9 +17,10 @@ from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
 from protocol.views import RaceOptions, RunningRaceInfo, SeriesOptions
 from server.lobby.bans import Bans
-from server.lobby.lobby import EMPTY, INTERVAL_S, LISTED, Lobby, merged
+from server.lobby.lobby import EMPTY, INTERVAL_S, Lobby, merged
 from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
+from server.rooms.closest_races import LISTED
 from server.rooms.driver import Room
 from server.rooms.member import PlayerConnection
 from server.rooms.outgoing import Outgoing

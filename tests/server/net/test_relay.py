@@ -408,18 +408,18 @@ async def test_watchers_are_told_when_the_race_is_closed(cluster: Cluster, house
 async def test_whoever_wants_the_closest_race_of_the_place_is_led_from_server_to_server_and_back(cluster: Cluster, house: House) -> None:
     cluster.join(house, 1)
     async with far_house(cluster) as far, house.race("Ann", "Bob", delay_s=0) as (ann, bob):
-        near, lobby = house.lobby, far.lobby
+        near, closest = house.rooms.closest, far.rooms.closest
         relay = far.dispatch.forwarding.relay
         assert relay is not None
-        far.spectators.closest_elsewhere, far.spectators.relayed = lambda: lobby.closest_elsewhere, relay.lead_to
+        far.spectators.relayed = relay.lead_to
 
         def tell() -> None:
-            near.state()
-            lobby.hear_closest([near.say_closest(), b"not this"])
+            near.look()
+            closest.hear([near.say(), b"not this"])
 
         tell()
         code = house.only_room.code
-        assert [race.code for race in lobby.closest_elsewhere] == [code]
+        assert [race.code for race in closest] == [code]
         async with far.guest("Dan") as dan:
             watched = await dan.ask(WatchRace(code=None, ref=4), Watched)
             assert (watched.room.code, watched.closest, watched.ref) == (code, True, 4)
@@ -427,7 +427,7 @@ async def test_whoever_wants_the_closest_race_of_the_place_is_led_from_server_to
             assert (await dan.hear_of(WatchedEvent)).code == code
             # Nobody is led to their own.
             own = far.spectators._by_connection[next(iter(far.spectators._by_connection))]
-            assert not far.spectators._may_be_led(replace_player(own, ann.welcome.player), lobby.closest_elsewhere[0])
+            assert not far.spectators._may_be_led(replace_player(own, ann.welcome.player), next(iter(closest)))
             async with far.race("Cid", "Eve") as (cid, _):
                 await play(cid)
                 await trio.sleep(20)
@@ -436,7 +436,7 @@ async def test_whoever_wants_the_closest_race_of_the_place_is_led_from_server_to
                     await client.say(Stop(race=1, seat=0 if client is ann else 1))
                 await heard(dan, is_result)
                 tell()
-                assert lobby.closest_elsewhere == ()
+                assert [race.code for race in closest] == [far.only_room.code]
                 assert (await dan.hear_of(Watched)).room.code == far.only_room.code
         await trio.sleep(5)
         assert relay._races == {}

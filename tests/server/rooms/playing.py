@@ -361,3 +361,9 @@ class Table:
         await self.settle()
         assert room.core.race.phase == "over"
         return room
+
+
+def closest_first(table: Table) -> list[ServedRoom]:
+    """The public races that are being run, found by a look at all rooms."""
+    ranked = [(rank, room.code, room) for room in table.rooms if room.options.public and (rank := room.summary.lead_rank) is not None]
+    return [room for _, _, room in sorted(ranked)]

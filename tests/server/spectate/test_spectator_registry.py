@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 import trio
 
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
 from protocol.server_messages import Left
-from protocol.views import RaceOptions, SeriesOptions
+from protocol.views import SeriesOptions
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent
+from server.rooms import closest_races
 from server.rooms.driver import Room as ServedRoom
+from server.rooms.summary import LeadRank, SeatSummary, lead_rank
 from server.spectate.spectator import ASKS_AT_ONCE
 from server.spectate.spectator_registry import FORGIVEN_S, LOOK_S, RESULT_S
-from tests.server.rooms.playing import Guest, Table
+from tests.server.rooms.playing import Guest, Table, closest_first
 from tests.server.spectate.onlookers import Box, Onlooker, shows
 
 
@@ -281,15 +285,23 @@ async def test_whoever_takes_a_seat_while_they_wait_to_be_led_is_led_to_other_ra
     assert eve.last(Watched).room.code == other.code
 
 
-async def test_a_look_at_many_races_is_made_in_portions(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.spectate.spectator_registry.LOOKED_AT", 2)
-    table = box.table
-    for _ in range(5):
-        table.rooms.open(RaceOptions())
-    room = await table.racing(table.guest("Ann"), table.guest("Bob"))
+async def test_to_lead_somebody_not_all_races_are_ranked_again(box: Box, table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked: list[object] = []
+
+    def noted(seats: Iterable[SeatSummary]) -> LeadRank:
+        ranked.append(seats)
+        return lead_rank(seats)
+
+    for number in range(12):
+        await table.racing(table.guest(f"Ann {number}"), table.guest(f"Bob {number}"))
+    monkeypatch.setattr(closest_races, "RANKED", 3)
+    monkeypatch.setattr(closest_races, "LISTED", 2)
+    monkeypatch.setattr("server.rooms.summary.lead_rank", noted)
     eve = box.onlooker()
     await eve.watch(None)
-    assert eve.last(Watched).room.code == room.code
+    assert eve.last(Watched).room.code == closest_first(table)[0].code
+    # One more: the room of the race has changed, since somebody watches it.
+    assert 0 < len(ranked) - 12 <= 3 + 2 + 2 + 1
 
 
 # ---- who does not keep up
