@@ -121,7 +121,7 @@ def _check_standings(document: TournamentDocument) -> None:
                 raise BadTournament(f"round {paired.number}, table {table.table}: the result does not follow from its races")
     if document.tie_breaks != crosstable.format.tie_breaks:
         raise BadTournament(f"tie-breaks of this format are {', '.join(crosstable.format.tie_breaks) or 'none'}")
-    follows = standings_rows(crosstable.standings())
+    follows = standings_rows(crosstable.standings)
     if len(document.standings) == len(document.entrants):
         # Servers used to list also entrants who never came.
         follows = standings_rows(crosstable.format.standings(crosstable))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Final
 
 from server.runtime.workers import WorkerDied, Workers
@@ -20,7 +21,8 @@ async def pair_next(workers: Workers, crosstable: Crosstable) -> Round | None:
     """See `server.tournaments.ports.PairNext`."""
     if isinstance(crosstable.format, Swiss) and len(crosstable.active) > AT_ONCE:
         try:
-            return await workers.run(Crosstable.next_round, crosstable)
+            # A copy, because it is without the standings, which would take as long to send as all the rest.
+            return await workers.run(Crosstable.next_round, replace(crosstable))
         except WorkerDied as error:
             logger.error("pairing a round in a worker: %s; doing it in this process instead", error)
     return crosstable.next_round()

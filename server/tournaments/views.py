@@ -5,7 +5,6 @@ The rule of the file: nothing about a round's secret is told before the round is
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -29,16 +28,11 @@ from protocol.tournaments import (
     TournamentTable,
 )
 from server.tournaments.log_text import logged
-from server.tournaments.pairing.crosstable import Crosstable, TableKey
+from server.tournaments.pairing.crosstable import TableKey
 from server.tournaments.pairing.rounds import Pairing, RaceResult, RankedEntrant
 from server.tournaments.state import TournamentState
 
 DOCUMENT_FORMAT: Final = 1
-
-RANKED_KEPT: Final = 128
-"""How many crosstables have their standings cached."""
-
-_ranked: OrderedDict[int, tuple[Crosstable, tuple[StandingsRow, ...]]] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +99,7 @@ def snapshot(
         round=number,
         tables=tuple(_table(state, number, pairing, live.get(pairing.table) if number == state.round else None) for pairing in pairings),
         tie_breaks=state.crosstable.format.tie_breaks,
-        standings=standings(state.crosstable),
+        standings=standings_rows(state.crosstable.standings),
         log=tuple(logged(state, entry) for entry in state.log[-LISTED_DECISIONS:]),
         decisions=len(state.log),
     )
@@ -128,19 +122,9 @@ def document(state: TournamentState) -> TournamentDocument:
         entrants=tuple(_kept_entrant(state, seed, entrant) for seed, entrant in enumerate(state.crosstable.seeds, 1)),
         rounds=tuple(_kept_round(state, number) for number in range(1, state.round + 1)),
         tie_breaks=state.crosstable.format.tie_breaks,
-        standings=standings(state.crosstable),
+        standings=standings_rows(state.crosstable.standings),
         log=tuple(logged(state, entry) for entry in state.log),
     )
-
-
-def standings(crosstable: Crosstable) -> tuple[StandingsRow, ...]:
-    """Cached per crosstable, because they take a twentieth of a second once many entrants have played many rounds."""
-    known = _ranked.get(id(crosstable))
-    if known is None or known[0] is not crosstable:
-        known = _ranked[id(crosstable)] = crosstable, standings_rows(crosstable.standings())
-        if len(_ranked) > RANKED_KEPT:
-            _ranked.popitem(last=False)
-    return known[1]
 
 
 def standings_rows(ranked: Iterable[RankedEntrant]) -> tuple[StandingsRow, ...]:

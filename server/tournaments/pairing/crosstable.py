@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 from protocol.tournaments import Verdict
@@ -82,9 +83,11 @@ class TableRace:
         return self.round, self.pairing.table
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Crosstable:
     """entrants: by id, in the order of entry. races: only tables that have any result."""
+
+    # No slots: there would be no room for the standings, once they are known.
 
     format: Format
     entrants: Mapping[str, Entrant] = field(default_factory=dict)
@@ -146,8 +149,12 @@ class Crosstable:
         self._check_finished()
         return self.format.next_round(self)
 
+    @cached_property
     def standings(self) -> tuple[RankedEntrant, ...]:
-        """Without those who never came. FIDE's rules exclude them from the tournament (handbook C.04.2)."""
+        """Without those who never came. FIDE's rules exclude them from the tournament (handbook C.04.2).
+
+        Takes a twentieth of a second, the first time, once many entrants have played many rounds.
+        """
         return self.format.standings(replace(self, entrants={id_: entrant for id_, entrant in self.entrants.items() if entrant.came}))
 
     # ---- how it changes. Each method raises the fitting kind of Refused.

@@ -145,7 +145,7 @@ def test_everybody_against_everybody_and_the_way_of_each() -> None:
     order = list(tournament.seeds)
     told = node(script, {"rounds": told_rounds(tournament), "order": order})
     worth = {"1": 1.0, "½": 0.5, "0": 0.0}
-    points = {row.entrant: row.points for row in tournament.standings()}
+    points = {row.entrant: row.points for row in tournament.standings}
     for at, (entrant, cells, path) in enumerate(zip(order, told["grid"], told["paths"], strict=True)):
         assert cells[at] is None
         others = [cell for column, cell in enumerate(cells) if column != at]

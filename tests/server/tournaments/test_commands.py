@@ -44,7 +44,7 @@ def test_a_final_that_would_need_another_match_is_not_corrected_once_all_is_over
     assert "one more match" in caught.value.sentence
     other_count = replace(correction, result=TableResult(verdict="first", first_home=51, second_home=10))
     corrected = state.after_all(decide(state, DIRECTOR, other_count).events, at_ms=5)
-    assert [row.place for row in corrected.crosstable.standings()] == [1, 2, 3, 4]
+    assert [row.place for row in corrected.crosstable.standings] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("kind", ["swiss", "round-robin", "session", "elimination"])

@@ -124,7 +124,7 @@ async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_i
     drawn = TableResult(verdict="draw", first_home=4, second_home=4)
     correction = CorrectResult(id=identity, round=1, table=1, result=drawn, reason="a dog on the keys")
     await director.do(correction)
-    assert [row.points for row in venue.state(identity).crosstable.standings()] == [0.5, 0.5]
+    assert [row.points for row in venue.state(identity).crosstable.standings] == [0.5, 0.5]
     # The shuffle is told by now: nothing can be raced on it again.
     assert refused(await director.ask(replace(correction, result=None))) == "tournament/refused"
     assert refused(await director.ask(replace(correction, table=9))) == "tournament/refused"

@@ -64,7 +64,7 @@ async def test_a_double_knock_out_with_drawn_races_is_decided(venue: Venue) -> N
     state = await venue.over(identity)
     # All stop at once: every race is drawn, is run again on the next number of the shuffle, and the higher seed goes on.
     assert {len(races) for races in state.crosstable.races.values()} == {2}
-    assert [row.place for row in state.crosstable.standings()] == [1, 2, 3, 4]
+    assert [row.place for row in state.crosstable.standings] == [1, 2, 3, 4]
     numbers = {run.spec.table: set[int]() for run in venue.store.runs("round", f"{identity}/1")}
     for run in venue.store.runs("round", f"{identity}/1"):
         numbers[run.spec.table].add(run.spec.deal.number)
@@ -88,7 +88,7 @@ async def test_in_a_session_everybody_plays_alone_and_a_deal_won_is_a_point(venu
     _, identity = await started(venue, replace(FAST, format="session", rounds=3), *people)
     state = await venue.over(identity)
     assert [[len(record.seats) for record in records(venue, identity, number)] for number in (1, 2, 3)] == [[1, 1]] * 3
-    assert [(row.points, row.home) for row in state.crosstable.standings()] == [(0.0, 12), (0.0, 12)]
+    assert [(row.points, row.home) for row in state.crosstable.standings] == [(0.0, 12), (0.0, 12)]
 
 
 async def test_all_tables_of_a_round_have_one_shuffle_that_can_be_checked(venue: Venue) -> None:

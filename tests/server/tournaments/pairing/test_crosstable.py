@@ -62,6 +62,13 @@ def test_seeds_are_by_rating_then_by_entry_and_those_without_one_last() -> None:
     assert crosstable.seeds == ("high", "low", "also low", "below", "new", "newer")
 
 
+def test_the_standings_are_made_once_for_each_crosstable() -> None:
+    crosstable = field_of(Swiss(1), 4)
+    standings = crosstable.standings
+    assert crosstable.standings is standings
+    assert len(crosstable.enter("late", 1000.0).standings) == 5
+
+
 @pytest.mark.parametrize("rating", [float("nan"), float("inf")])
 def test_a_rating_is_a_finite_number(rating: float) -> None:
     with pytest.raises(ValueError, match="finite number"):
@@ -152,10 +159,10 @@ def test_a_return_gives_no_forfeited_race_back() -> None:
 
 def test_a_correction_changes_points_and_standings_of_rounds_long_past() -> None:
     tournament = play(RUN, better_seed_wins)
-    assert tournament.standings()[0].entrant == "a"
+    assert tournament.standings[0].entrant == "a"
     corrected = tournament.correct(1, 1, SECOND)
-    before = {row.entrant: row.points for row in tournament.standings()}
-    after = {row.entrant: row.points for row in corrected.standings()}
+    before = {row.entrant: row.points for row in tournament.standings}
+    after = {row.entrant: row.points for row in corrected.standings}
     assert {entrant: after[entrant] - before[entrant] for entrant in before} == {"a": -1.0, "b": 0.0, "c": 1.0, "d": 0.0, "e": 0.0}
 
 
@@ -207,7 +214,7 @@ def test_neither_standings_nor_pairings_depend_on_the_order_in_which_results_arr
         for race, result in sorted(results, key=lambda each: each[0].number):
             other = enter(other, race, result)
         assert other.next_round() == one.next_round()
-        assert other.standings() == one.standings()
+        assert other.standings == one.standings
     assert other == one
 
 
@@ -242,16 +249,16 @@ def test_the_same_changes_give_the_same_crosstable(played: Format, count: int, r
             apply(partial(Crosstable.correct, number=paired.number, table=table, result=counted_again))
     again = reduce(lambda crosstable, change: change(crosstable), changes, Crosstable(played))
     assert again == tournament
-    assert again.standings() == tournament.standings()
+    assert again.standings == tournament.standings
 
 
 @pytest.mark.parametrize("played", PLAYED, ids=repr)
 def test_the_standings_may_be_asked_for_at_any_time(played: Format) -> None:
     tournament = field_of(played, 5)
-    assert [row.points for row in tournament.standings()] == [0.0] * 5
+    assert [row.points for row in tournament.standings] == [0.0] * 5
     tournament = pair_next(tournament)
-    assert sorted(row.entrant for row in tournament.standings()) == names(5)
+    assert sorted(row.entrant for row in tournament.standings) == names(5)
     race = tournament.open_races[0]
     tournament = tournament.enter_result(1, race.pairing.table, FIRST)
-    assert [row.points for row in tournament.standings() if row.entrant == race.pairing.first] == [1.0]
-    assert field_of(played, 0).standings() == ()
+    assert [row.points for row in tournament.standings if row.entrant == race.pairing.first] == [1.0]
+    assert field_of(played, 0).standings == ()

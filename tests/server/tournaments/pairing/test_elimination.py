@@ -54,7 +54,7 @@ def test_a_bracket_of_eight() -> None:
         [("W2-1", "a", "d"), ("W2-2", "b", "c")],
         [("W3-1", "a", "b")],
     ]
-    assert [(row.place, row.entrant, row.points) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant, row.points) for row in tournament.standings] == [
         (1, "a", 3.0),
         (2, "b", 2.0),
         (3, "c", 1.0),
@@ -78,7 +78,7 @@ def test_the_best_seeds_have_the_byes_of_the_first_round_which_count_for_nothing
     with pytest.raises(ResultRefused, match="does not count"):
         tournament.enter_result(1, 2, FIRST)
     tournament = run_round(tournament, better_seed_wins)
-    assert [row.points for row in tournament.standings()] == [0.0, 0.0, 0.0, 1.0, 0.0]
+    assert [row.points for row in tournament.standings] == [0.0, 0.0, 0.0, 1.0, 0.0]
     assert tables(tournament.next_round()) == [("a", "d"), ("b", "c")]
 
 
@@ -90,7 +90,7 @@ def test_a_double_elimination_of_four() -> None:
         [("L2-1", "b", "c")],
         [("F", "a", "b")],
     ]
-    assert [(row.place, row.entrant, row.won, row.lost) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant, row.won, row.lost) for row in tournament.standings] == [
         (1, "a", 3, 0),
         (2, "b", 2, 2),
         (3, "c", 1, 2),
@@ -100,7 +100,7 @@ def test_a_double_elimination_of_four() -> None:
 
 def test_while_a_double_elimination_runs_all_who_are_in_share_the_first_place_and_who_has_not_lost_comes_first() -> None:
     tournament = run_round(pair_next(field_of(Elimination(double=True), 4)), lambda race: SECOND)
-    assert [(row.place, row.entrant, row.lost) for row in tournament.standings()] == [(1, "c", 0), (1, "d", 0), (1, "a", 1), (1, "b", 1)]
+    assert [(row.place, row.entrant, row.lost) for row in tournament.standings] == [(1, "c", 0), (1, "d", 0), (1, "a", 1), (1, "b", 1)]
 
 
 def test_a_double_elimination_of_eight_keeps_those_apart_who_have_met() -> None:
@@ -113,7 +113,7 @@ def test_a_double_elimination_of_eight_keeps_those_apart_who_have_met() -> None:
         [("L4-1", "b", "c")],
         [("F", "a", "b")],
     ]
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant) for row in tournament.standings] == [
         (1, "a"),
         (2, "b"),
         (3, "c"),
@@ -134,14 +134,14 @@ def upset(final: RaceResult, reset: RaceResult) -> Crosstable:
 def test_the_final_is_reset_when_the_one_who_has_lost_wins_it() -> None:
     tournament = upset(SECOND, FIRST)
     assert [by_match(paired) for paired in tournament.rounds] == [[("W1-1", "a", "b")], [("F", "a", "b")], [("R", "a", "b")]]
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b")]
-    assert [(row.place, row.entrant) for row in upset(SECOND, SECOND).standings()] == [(1, "b"), (2, "a")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "a"), (2, "b")]
+    assert [(row.place, row.entrant) for row in upset(SECOND, SECOND).standings] == [(1, "b"), (2, "a")]
 
 
 def test_the_final_is_the_end_when_the_one_who_has_not_lost_wins_it() -> None:
     tournament = upset(FIRST, SECOND)
     assert len(tournament.rounds) == 2
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "a"), (2, "b")]
 
 
 @pytest.mark.parametrize("bracket", [single_bracket, double_bracket])
@@ -178,7 +178,7 @@ def test_it_ends_and_who_is_out_plays_no_more(double: bool, count: int, random: 
                     lives[entrant] -= 1
         if not tournament.active:
             break
-    standings = tournament.standings()
+    standings = tournament.standings
     assert sorted(row.entrant for row in standings) == names(count)
     left = [entrant for entrant, more in lives.items() if more]
     assert len(left) <= 1 or tournament.active == ()
@@ -188,8 +188,8 @@ def test_it_ends_and_who_is_out_plays_no_more(double: bool, count: int, random: 
 @given(st.integers(2, 20), randoms)
 def test_in_a_double_elimination_all_but_one_lose_twice(count: int, random: Random) -> None:
     tournament = play(field_of(Elimination(double=True), count), by_chance(random))
-    lost = Counter({row.entrant: row.lost for row in tournament.standings()})
-    champion = tournament.standings()[0].entrant
+    lost = Counter({row.entrant: row.lost for row in tournament.standings})
+    champion = tournament.standings[0].entrant
     assert lost.pop(champion) <= 1
     assert set(lost.values()) == {2}
 
@@ -201,19 +201,19 @@ def test_a_drawn_race_is_run_again_and_then_the_higher_seed_goes_on() -> None:
         tournament = enter(tournament, tournament.open_races[0], RaceResult("draw", (20, 20)))
     assert tournament.open_races == ()
     assert tournament.next_round() is None
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "a"), (2, "b")]
 
 
 def test_a_race_that_is_run_again_decides() -> None:
     tournament = pair_next(field_of(Elimination(), 2))
     for result in (DRAW, SECOND):
         tournament = enter(tournament, tournament.open_races[0], result)
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "b"), (2, "a")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "b"), (2, "a")]
 
 
 def test_without_replays_a_draw_is_for_the_higher_seed() -> None:
     tournament = play(field_of(Elimination(replays=0), 4), lambda race: DRAW)
-    assert [row.entrant for row in tournament.standings() if row.place <= 2] == ["a", "b"]
+    assert [row.entrant for row in tournament.standings if row.place <= 2] == ["a", "b"]
     assert len(tournament.rounds) == 2
 
 
@@ -234,12 +234,12 @@ def second_match_forfeited_by_both(race: TableRace) -> RaceResult:
 def test_when_neither_comes_both_are_out_and_the_next_one_has_a_bye() -> None:
     tournament = run_round(pair_next(field_of(Elimination(), 4)), second_match_forfeited_by_both)
     assert tournament.next_round() is None
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b"), (2, "c"), (2, "d")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "a"), (2, "b"), (2, "c"), (2, "d")]
 
 
 def test_when_neither_comes_both_are_out_of_a_double_elimination_too() -> None:
     tournament = run_round(pair_next(field_of(Elimination(double=True), 4)), second_match_forfeited_by_both)
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (1, "d"), (3, "b"), (3, "c")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "a"), (1, "d"), (3, "b"), (3, "c")]
     # Both have byes up to the final.
     assert by_match(pair_next(tournament).rounds[-1]) == [("F", "a", "d")]
 
@@ -248,7 +248,7 @@ def test_a_final_to_which_neither_comes_has_no_winner() -> None:
     tournament = run_round(pair_next(field_of(Elimination(), 4)), better_seed_wins)
     tournament = run_round(pair_next(tournament), lambda race: RaceResult("neither", forfeit=True))
     assert tournament.next_round() is None
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(2, "a"), (2, "b"), (3, "c"), (3, "d")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(2, "a"), (2, "b"), (3, "c"), (3, "d")]
 
 
 def test_whoever_has_withdrawn_forfeits_each_match_they_come_to() -> None:
@@ -259,7 +259,7 @@ def test_whoever_has_withdrawn_forfeits_each_match_they_come_to() -> None:
     assert by_match(tournament.rounds[1]) == [("W2-1", "b", "d"), ("L1-1", "a", "c")]
     assert [race.pairing.match for race in tournament.open_races] == ["W2-1"]
     tournament = play(run_round(tournament, better_seed_wins), better_seed_wins)
-    assert [(row.place, row.entrant, row.withdrawn) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant, row.withdrawn) for row in tournament.standings] == [
         (1, "b", False),
         (2, "c", False),
         (3, "d", False),
@@ -271,7 +271,7 @@ def test_whoever_withdraws_before_the_start_is_not_seeded() -> None:
     tournament = field_of(Elimination(), 5).withdraw("a")
     assert by_match(pair_next(tournament).rounds[0]) == [("W1-1", "b", "e"), ("W1-2", "c", "d")]
     tournament = play(tournament, better_seed_wins)
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "b"), (2, "c"), (3, "d"), (3, "e")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "b"), (2, "c"), (3, "d"), (3, "e")]
 
 
 def test_a_late_entrant_and_a_round_that_does_not_follow_from_the_results_are_refused() -> None:

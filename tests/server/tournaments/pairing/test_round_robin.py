@@ -67,7 +67,7 @@ def test_too_few_to_meet_are_no_tournament(count: int) -> None:
 
 def test_the_better_seeds_come_first_when_the_better_seed_wins() -> None:
     tournament = play(field_of(RoundRobin(), 6), better_seed_wins)
-    assert [(row.place, row.entrant, row.points) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant, row.points) for row in tournament.standings] == [
         (place, name, 6.0 - place) for place, name in enumerate(names(6), 1)
     ]
 
@@ -81,7 +81,7 @@ def test_the_field_is_fixed_by_the_first_pairing() -> None:
         tournament.readmit("c")
     tournament = play(tournament.enter_result(1, 1, RaceResult("first")).enter_result(1, 2, RaceResult("first")), better_seed_wins)
     assert set(meetings(tournament.rounds)) == everybody_meets("abd")
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "a"), (2, "b"), (3, "d")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "a"), (2, "b"), (3, "d")]
 
 
 def test_whoever_leaves_early_is_struck_from_everybodys_results() -> None:
@@ -89,7 +89,7 @@ def test_whoever_leaves_early_is_struck_from_everybodys_results() -> None:
     tournament = play(tournament, better_seed_wins)
     assert len(tournament.rounds) == 5
     # f lost to a, d lost to a (rounds 1 and 2): neither counts, and the forfeits of the rest bring nobody a point.
-    assert [(row.place, row.entrant, row.points, row.withdrawn) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant, row.points, row.withdrawn) for row in tournament.standings] == [
         (1, "b", 4.0, False),
         (2, "c", 3.0, False),
         (3, "d", 2.0, False),
@@ -104,7 +104,7 @@ def test_whoever_leaves_late_forfeits_what_is_left() -> None:
     tournament = play(tournament, better_seed_wins)
     # The table has a against f, b and c, then d and e: those two win by forfeit. Of the three with 3 points a beat c, c beat d, and d has
     # the forfeit of a: nothing between them. Sonneborn-Berger: a beat b (4), c (3), f (0); c beat d (3), e (2), f; d beat a (3), e, f.
-    assert [(row.place, row.entrant, row.points, row.tie_breaks) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant, row.points, row.tie_breaks) for row in tournament.standings] == [
         (1, "b", 4.0, (1.0, 8.0, 0.0)),
         (2, "a", 3.0, (1.0, 7.0, 0.0)),
         (3, "c", 3.0, (1.0, 5.0, 0.0)),
@@ -118,7 +118,7 @@ def test_half_of_the_races_run_are_enough_to_count() -> None:
     # Of five, a has the bye in the first round, and has met two of four after the third.
     tournament = play(field_of(RoundRobin(), 5), better_seed_wins, rounds=3).withdraw("a")
     assert tables(tournament.rounds[0])[-1] == ("a", None)
-    assert [row.points for row in tournament.standings() if row.entrant == "a"] == [3.0]
+    assert [row.points for row in tournament.standings if row.entrant == "a"] == [3.0]
 
 
 @given(st.integers(2, 9), st.booleans(), randoms)
@@ -134,4 +134,4 @@ def test_it_ends_whoever_withdraws(count: int, double: bool, random: Random) -> 
             race = random.choice(tournament.open_races)
             tournament = tournament.enter_result(race.round, race.pairing.table, referee(race))
     assert tournament.next_round() is None
-    assert sorted(row.entrant for row in tournament.standings()) == names(count)
+    assert sorted(row.entrant for row in tournament.standings) == names(count)

@@ -24,7 +24,7 @@ def test_points_are_deals_won_and_cards_home_break_ties() -> None:
     tournament = attempt(field_of(Session(2), 4), {"a": 20, "b": 52, "c": 52, "d": 20})
     tournament = attempt(tournament, {"a": 40, "b": 10, "c": 30, "d": 40})
     assert tournament.next_round() is None
-    assert [(row.place, row.entrant, row.points, row.tie_breaks) for row in tournament.standings()] == [
+    assert [(row.place, row.entrant, row.points, row.tie_breaks) for row in tournament.standings] == [
         (1, "c", 1.0, (82.0,)),
         (2, "b", 1.0, (62.0,)),
         (3, "a", 0.0, (60.0,)),
@@ -41,7 +41,7 @@ def test_everybody_is_at_a_table_of_their_own() -> None:
 def test_a_missed_deal_is_worth_nothing() -> None:
     tournament = attempt(field_of(Session(2), 2), {"a": 52}).withdraw("a").enter("late")
     tournament = attempt(tournament, {"b": 30, "late": 52})
-    assert [(row.entrant, row.points, row.home, row.withdrawn) for row in tournament.standings()] == [
+    assert [(row.entrant, row.points, row.home, row.withdrawn) for row in tournament.standings] == [
         ("a", 1.0, 52, True),
         ("late", 1.0, 52, False),
         ("b", 0.0, 30, False),

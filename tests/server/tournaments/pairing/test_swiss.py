@@ -88,8 +88,8 @@ def test_a_great_field_plays_nine_rounds_without_a_second_meeting(count: int) ->
 
 def test_one_is_left_without_a_loss_after_log2_of_the_field() -> None:
     tournament = play(field_of(Swiss(4), 16), better_seed_wins)
-    assert Counter(row.points for row in tournament.standings()) == {4.0: 1, 3.0: 4, 2.0: 6, 1.0: 4, 0.0: 1}
-    assert tournament.standings()[0].entrant == "a"
+    assert Counter(row.points for row in tournament.standings) == {4.0: 1, 3.0: 4, 2.0: 6, 1.0: 4, 0.0: 1}
+    assert tournament.standings[0].entrant == "a"
 
 
 def test_a_late_entrant_starts_without_points_in_the_next_round() -> None:
@@ -98,7 +98,7 @@ def test_a_late_entrant_starts_without_points_in_the_next_round() -> None:
     assert tournament.entrants["late"].first_round == 2
     # a and b have won, c and d lost; the latest has the best rating, but no point. d has no point either and the lowest rating: the bye.
     assert tables(tournament.next_round()) == [("a", "b"), ("late", "c"), ("d", None)]
-    assert [row.points for row in tournament.standings() if row.entrant == "late"] == [0.0]
+    assert [row.points for row in tournament.standings if row.entrant == "late"] == [0.0]
 
 
 def test_whoever_withdraws_is_not_paired_and_whoever_returns_is() -> None:
@@ -119,7 +119,7 @@ def test_a_race_that_nobody_ran_is_no_meeting() -> None:
     tournament = pair_next(field_of(Swiss(2), 2))
     tournament = tournament.enter_result(1, 1, RaceResult("first", forfeit=True))
     assert tables(tournament.next_round()) == [("a", "b")]
-    assert [(row.entrant, row.points) for row in tournament.standings()] == [("a", 1.0), ("b", 0.0)]
+    assert [(row.entrant, row.points) for row in tournament.standings] == [("a", 1.0), ("b", 0.0)]
 
 
 def test_whoever_won_by_forfeit_has_had_their_bye() -> None:
@@ -136,7 +136,7 @@ def test_a_bye_is_won_or_lost_against_the_house() -> None:
     assert byes_of(tournament.rounds[0]) == ["c"]
     for verdict, points in (("first", 1.0), ("draw", 0.5), ("second", 0.0)):
         raced = tournament.enter_result(1, 2, RaceResult(verdict, (30, 30)))  # type: ignore[arg-type]  # each of them is a verdict
-        assert [(row.points, row.home) for row in raced.standings() if row.entrant == "c"] == [(points, 30)]
+        assert [(row.points, row.home) for row in raced.standings if row.entrant == "c"] == [(points, 30)]
 
 
 def test_it_ends_early_when_nobody_is_left_to_meet() -> None:

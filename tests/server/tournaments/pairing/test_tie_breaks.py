@@ -77,7 +77,7 @@ SIX = played(RoundRobin(), 6, ROUND_ROBIN, {})
 
 
 def row_of(tournament: Crosstable, entrant: int) -> RankedEntrant:
-    return next(row for row in tournament.standings() if row.entrant == str(entrant))
+    return next(row for row in tournament.standings if row.entrant == str(entrant))
 
 
 # Points, Buchholz (exercise 9, p. 21), Sonneborn-Berger (exercise 12, pp. 26 and 27), each as published.
@@ -156,7 +156,7 @@ def test_direct_encounter_of_a_round_robin_is_the_published_one() -> None:
 
 def test_sonneborn_berger_of_a_round_robin_is_the_published_one() -> None:
     """Exercise 14."""
-    assert {int(row.entrant): row.tie_breaks[1] for row in SIX.standings()} == {1: 9.25, 2: 6.25, 3: 6.25, 4: 4.25, 5: 3.25, 6: 2.25}
+    assert {int(row.entrant): row.tie_breaks[1] for row in SIX.standings} == {1: 9.25, 2: 6.25, 3: 6.25, 4: 4.25, 5: 3.25, 6: 2.25}
 
 
 def test_whoever_is_first_whatever_a_missing_race_brings_is_first() -> None:
@@ -174,7 +174,7 @@ def test_cards_home_break_the_last_tie_and_what_is_equal_shares_the_place() -> N
     tournament = tournament.pair(paired)
     for place, home in enumerate((20, 30, 20, 10), 1):
         tournament = tournament.enter_result(1, place, RaceResult("second", (home, 0)))
-    assert [(row.place, row.entrant) for row in tournament.standings()] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
+    assert [(row.place, row.entrant) for row in tournament.standings] == [(1, "b"), (2, "a"), (2, "c"), (4, "d")]
 
 
 def test_rounds_missed_to_the_end_count_as_draws_for_the_opponents_alone() -> None:
