@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -159,62 +159,56 @@ def told_result(result: RaceResult | None) -> TableResult | None:
 
 
 def _entrant(state: TournamentState, seed: int, entrant: str, is_here: Callable[[str], bool]) -> TournamentEntrant:
-    person, seeded = state.people[entrant], state.crosstable.entrants[entrant]
+    person = state.people[entrant]
     return TournamentEntrant(
-        id=entrant,
-        name=person.name,
-        seed=seed,
-        rating=person.rating,
-        bot=person.bot,
+        **_seeded(state, seed, entrant),
         checked_in=person.checked_in,
-        withdrawn=not seeded.active,
         here=person.bot is not None or is_here(entrant),
-        first_round=seeded.first_round,
         out=person.out,
         out_reason=person.out_reason,
     )
 
 
 def _kept_entrant(state: TournamentState, seed: int, entrant: str) -> EntrantDocument:
+    withdrawn_after = state.crosstable.entrants[entrant].withdrawn_after
+    return EntrantDocument(**_seeded(state, seed, entrant), nonce=state.people[entrant].nonce, withdrawn_after=withdrawn_after)
+
+
+def _seeded(state: TournamentState, seed: int, entrant: str) -> dict[str, Any]:
+    """What both say of an entrant."""
     person, seeded = state.people[entrant], state.crosstable.entrants[entrant]
-    return EntrantDocument(
-        id=entrant,
-        name=person.name,
-        seed=seed,
-        rating=person.rating,
-        bot=person.bot,
-        nonce=person.nonce,
-        withdrawn=not seeded.active,
-        withdrawn_after=seeded.withdrawn_after,
-        first_round=seeded.first_round,
-    )
+    return {
+        "id": entrant,
+        "name": person.name,
+        "seed": seed,
+        "rating": person.rating,
+        "bot": person.bot,
+        "withdrawn": not seeded.active,
+        "first_round": seeded.first_round,
+    }
 
 
 def _round(state: TournamentState, number: int) -> TournamentRound:
-    shuffle, paired = state.shuffles[number - 1], state.crosstable.rounds[number - 1]
-    counted = [pairing for pairing in paired.pairings if pairing.counted]
-    return TournamentRound(
-        number=number,
-        commitment=commitment(state.secret(number)).hex(),
-        nonce=shuffle.nonce,
-        secret=state.secret(number).hex() if shuffle.over_at_ms is not None else None,
-        tables=len(paired.pairings),
-        open=sum(state.crosstable.result(number, pairing.table) is None for pairing in counted),
-        paired_at_ms=shuffle.paired_at_ms,
-    )
+    pairings = state.crosstable.rounds[number - 1].pairings
+    is_open = [pairing.counted and state.crosstable.result(number, pairing.table) is None for pairing in pairings]
+    return TournamentRound(**_paired(state, number), tables=len(pairings), open=sum(is_open))
 
 
 def _kept_round(state: TournamentState, number: int) -> RoundDocument:
-    shuffle, paired = state.shuffles[number - 1], state.crosstable.rounds[number - 1]
-    return RoundDocument(
-        number=number,
-        commitment=commitment(state.secret(number)).hex(),
-        nonces=shuffle.nonces,
-        nonce=shuffle.nonce,
-        secret=state.secret(number).hex() if shuffle.over_at_ms is not None else None,
-        paired_at_ms=shuffle.paired_at_ms,
-        tables=tuple(_kept_table(state, number, pairing) for pairing in paired.pairings),
-    )
+    tables = tuple(_kept_table(state, number, pairing) for pairing in state.crosstable.rounds[number - 1].pairings)
+    return RoundDocument(**_paired(state, number), nonces=state.shuffles[number - 1].nonces, tables=tables)
+
+
+def _paired(state: TournamentState, number: int) -> dict[str, Any]:
+    """What both say of a round."""
+    shuffle, secret = state.shuffles[number - 1], state.secret(number)
+    return {
+        "number": number,
+        "commitment": commitment(secret).hex(),
+        "nonce": shuffle.nonce,
+        "secret": secret.hex() if shuffle.over_at_ms is not None else None,
+        "paired_at_ms": shuffle.paired_at_ms,
+    }
 
 
 def _kept_table(state: TournamentState, number: int, pairing: Pairing) -> TableDocument:
