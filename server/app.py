@@ -250,18 +250,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 )
                 with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
                     yield _url(settings.host, port, secure=tls is not None)
-                if cluster is not None:
-                    await cluster.node.take_no_more()
-                    dispatch.forwarding.begin_to_leave()
-                journal.hurry()
-                tournaments.stop()
-                await rooms.stop()
-                journal.close()
-                await journal.ended()
-                if cluster is not None:
-                    await cluster.node.leave()
-                    cluster.directory.bus.publish(LEAVING, b"")
-                    await dispatch.forwarding.send_away()
+                await _end(cluster, dispatch, journal, rooms, tournaments)
             nursery.cancel_scope.cancel()
     finally:
         # Not in a thread: a cancelled task cannot await any more, and closing a file takes no time.
@@ -405,6 +394,22 @@ def _topics(tournaments: TournamentService, loads: Loads, rooms: Rooms) -> tuple
         Topic("closest", rooms.closest.say, rooms.closest.hear),
         Topic("tournaments", tournaments.elsewhere.say, tournaments.elsewhere.hear),
     )
+
+
+async def _end(cluster: Cluster | None, dispatch: Dispatch, journal: Journal, rooms: Rooms, tournaments: TournamentService) -> None:
+    """Close all rooms and write what is still to be written. A node then leaves its cluster, and sends its players on."""
+    if cluster is not None:
+        await cluster.node.take_no_more()
+        dispatch.forwarding.begin_to_leave()
+    journal.hurry()
+    tournaments.stop()
+    await rooms.stop()
+    journal.close()
+    await journal.ended()
+    if cluster is not None:
+        await cluster.node.leave()
+        cluster.directory.bus.publish(LEAVING, b"")
+        await dispatch.forwarding.send_away()
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:
