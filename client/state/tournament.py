@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from client.connection.events import Lost
 from protocol.server_messages import Left, Welcome
-from protocol.tournament_messages import Called, CheckInDue, Tournament, Tournaments
-from protocol.tournaments import TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
+from protocol.tournament_messages import Called, CheckInDue, CorrectResult, EndTournament, RemoveEntrant, Tournament, Tournaments
+from protocol.tournaments import TableResult, TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
 
 OPEN_PHASES: frozenset[TournamentPhase] = frozenset({"registration", "check-in"})
 """The first round is not yet paired."""
@@ -150,3 +150,12 @@ def is_raced(table: TournamentTable) -> bool:
 def waits_for_others(told: Tournament, table: TournamentTable) -> bool:
     """Whether it is raced at again once no other table is: its result was struck, or its race drawn or broken off."""
     return table.code is None and table.result is None and table.counted and any(each.counted and is_raced(each) for each in told.tables)
+
+
+def result_ruled_on(told: Tournament, ruling: CorrectResult | RemoveEntrant | EndTournament) -> TableResult | None:
+    """The result of the race that a director's ruling is about; None if it has none, if the ruling is about no race, or if another round is
+    told."""
+    if not isinstance(ruling, CorrectResult) or ruling.round != told.round:
+        return None
+    races = next((table.races for table in told.tables if table.table == ruling.table), ())
+    return races[ruling.race - 1] if ruling.race <= len(races) else None

@@ -21,7 +21,7 @@ from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
 from client.tui.room import ask_held, is_wanted, race_at_once, ready
-from client.tui.rulings import asked_again, lost
+from client.tui.rulings import asked_again
 from client.tui.screens import shown
 from client.tui.start import (
     Start,
@@ -276,9 +276,9 @@ def _at_tournaments(step: Step, event: Event) -> Step:
             # After the race the player comes back to its tournament.
             step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
         case Lost() if step.ui.rulings:
-            step = lost(step)
-        case Decided(ref=ref) | Error(ref=ref) if any(each.ref == ref for each in step.ui.rulings):
-            step = step.but(rulings=tuple(each for each in step.ui.rulings if each.ref != ref))
+            step = step.but(rulings=(), lost_rulings=(*step.ui.lost_rulings, *step.ui.rulings))
+        case Decided(ref=ref) | Error(ref=ref) if any(ruling.ref == ref for ruling, _ in step.ui.rulings):
+            step = step.but(rulings=tuple(each for each in step.ui.rulings if each[0].ref != ref))
         case Tournament():
             step = asked_again(step, event)
         case Decided(id=tournament, ref=ref) if ref == CREATE_REFERENCE:

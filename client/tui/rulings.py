@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from client.state.tournament import DONE_PHASES, TournamentModel, table_name
+from client.state.tournament import DONE_PHASES, TournamentModel, result_ruled_on, table_name
 from client.tui.actions import Ruling
 from client.tui.step import Step
 from client.tui.tournament_view_state import TournamentView, marked_table
@@ -68,16 +68,6 @@ def can_be_corrected(told: Tournament, table: TournamentTable) -> bool:
     return table.counted and (table.result is not None or told.phase not in DONE_PHASES)
 
 
-def lost(step: Step) -> Step:
-    """The connection is lost: remember the rulings that got no answer."""
-
-    def known(ruling: Ruling) -> TableResult | None:
-        tournament = step.state.tournaments.tournament(ruling.id)
-        return _known_result(tournament.told, ruling) if tournament is not None else None
-
-    return step.but(rulings=(), lost_rulings=(*step.ui.lost_rulings, *((each, known(each)) for each in step.ui.rulings)))
-
-
 def asked_again(step: Step, told: Tournament) -> Step:
     """Where rulings got no answer before the connection was lost, and were not carried out: ask whether to send them again."""
     tournament = step.state.tournaments.tournament(told.id)
@@ -100,23 +90,15 @@ def asked_again(step: Step, told: Tournament) -> Step:
 
 
 def _is_settled(told: Tournament, ruling: Ruling, before: TableResult | None) -> bool:
-    """Whether it was carried out, or its race has had another result since. before: the one that it had when the connection was lost."""
+    """Whether it was carried out, or its race has had another result since. before: the one that it had when this was asked for."""
     match ruling:
         case CorrectResult(result=result):
-            known = _known_result(told, ruling)
+            known = result_ruled_on(told, ruling)
             return known != before or _verdict_of(known) == _verdict_of(result)
         case RemoveEntrant(entrant=entrant, remove=remove):
             return any(each.id == entrant and each.withdrawn is remove for each in told.entrants)
         case EndTournament():
             return told.phase in DONE_PHASES
-
-
-def _known_result(told: Tournament, ruling: Ruling) -> TableResult | None:
-    """The result of the race that a ruling is about."""
-    if not isinstance(ruling, CorrectResult) or ruling.round != told.round:
-        return None
-    races = next((table.races for table in told.tables if table.table == ruling.table), ())
-    return races[ruling.race - 1] if ruling.race <= len(races) else None
 
 
 def _verdict_of(result: TableResult | None) -> tuple[str, bool] | None:

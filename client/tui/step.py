@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from client.state.store import Model
+from client.state.tournament import result_ruled_on
 from client.tui.actions import Effect, PromptKind, Ruling, Send
 from client.tui.keymap import Command
 from client.tui.ui_state import Answer, Prompt, Question, RulesPage, Ui
@@ -36,8 +37,10 @@ class Step(Struct, frozen=True):
     def send(self, message: ClientMessage, *, fresh_nonce: bool = False) -> Step:
         """The step with one more request to send."""
         if isinstance(message, Ruling):
-            message = replace(message, ref=min((each.ref for each in self.ui.rulings), default=RULING_REFERENCE + 1) - 1)
-            return self.but(rulings=(*self.ui.rulings, message)).then(Send(message))
+            message = replace(message, ref=min((ruling.ref for ruling, _ in self.ui.rulings), default=RULING_REFERENCE + 1) - 1)
+            tournament = self.state.tournaments.tournament(message.id)
+            known = result_ruled_on(tournament.told, message) if tournament is not None else None
+            return self.but(rulings=(*self.ui.rulings, (message, known))).then(Send(message))
         return self.then(Send(message, fresh_nonce))
 
     def note(self, words: str) -> Step:

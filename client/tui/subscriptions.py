@@ -101,8 +101,11 @@ def unsent(step: Step, message: ClientMessage) -> Step:
         case Say():
             return step.note(f"That was not said: {offline}")
         case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text):
-            unanswered = tuple(each for each in step.ui.rulings if each.ref != message.ref)
-            step = step.but(prompt=Prompt("reason", text, len(text), message), rulings=unanswered)
-            return step.note(f"Not done: {offline}")
+            this = tuple(each for each in step.ui.rulings if each[0].ref == message.ref)
+            step = step.but(rulings=tuple(each for each in step.ui.rulings if each not in this))
+            if step.ui.prompt is not None and step.ui.prompt.about is not None:
+                # Of several rulings only one fits into the line. The others are asked about like those whose answers were lost.
+                return step.but(lost_rulings=(*step.ui.lost_rulings, *this))
+            return step.but(prompt=Prompt("reason", text, len(text), message)).note(f"Not done: {offline}")
         case _:
             return step.note(step.offline)

@@ -115,8 +115,8 @@ class Ui(Struct, frozen=True):
     help_from: the first visible line of the help page, None if closed.
     details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
-    tournament_view: where the player looks at tournaments, None if they do not. rulings: those sent and not answered.
-    lost_rulings: the same, once the connection is lost, each with the result that its race had by then. daily: they look at the deal of the
+    tournament_view: where the player looks at tournaments, None if they do not. rulings: those sent and not answered,
+    each with the result that its race had then. lost_rulings: the same, once the connection is lost. daily: they look at the deal of the
     day. daily_turned_ms: when they turned to other rules there. you: they look at the page about themselves. profile: what it says,
     once that is known.
 
@@ -157,7 +157,7 @@ class Ui(Struct, frozen=True):
     watch: WatchModel | None = None
     first_seat: int = 0
     tournament_view: TournamentView | None = None
-    rulings: tuple[Ruling, ...] = ()
+    rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
     lost_rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
     daily: bool = False
     you: bool = False

@@ -391,7 +391,7 @@ async def test_a_director_is_offered_no_verdict_that_the_server_would_refuse_and
             await run.give(*keys, "E")
             assert offered(run) == lines, case
             await run.give("enter")
-            assert (offered(run), run.link.taken()) == ([], []), case
+            assert (offered(run), run.link.taken(), run.screen.shows("Reason for the log")) == ([], [], False), case
 
 
 async def test_what_is_over_is_given_no_result_at_a_table_without_one_and_no_table_a_result_for_a_bye() -> None:
@@ -482,6 +482,29 @@ async def test_each_of_several_rulings_whose_answers_were_lost_is_asked_about() 
         again = run.link.taken()
         assert [replace(each, ref=0) for each in again] == [replace(each, ref=0) for each in (corrected, removed)]
         assert len({each.ref for each in again}) == 2
+
+
+async def test_a_ruling_is_asked_about_although_another_round_was_looked_at_when_the_line_was_lost() -> None:
+    async with before(directed(tournaments.running())) as run:
+        await run.give("down", "E", "2", "enter")
+        await run.say(directed(tournaments.running(round=1)), Lost("gone", 1), UP, scenes.welcome(), Back())
+        await run.say(directed(tournaments.running()))
+        assert run.screen.shows("The connection was lost before this was decided:")
+
+
+async def test_of_several_rulings_that_cannot_be_sent_again_none_is_forgotten() -> None:
+    async with unanswered("down", "E", "2", "enter", "Z", "y", "enter") as run:
+        await run.say(directed(tournaments.running()))
+        run.link.up = False
+        await run.give("y")
+        assert run.screen.shows("Not done: not connected. Reconnecting...")
+        run.link.up = True
+        await run.give("enter")
+        assert rulings_of(run) == [RULED]
+        await run.say(directed(tournaments.running()))
+        assert run.screen.shows("The connection was lost before this was decided: the tournament ends.")
+        await run.give("y")
+        assert [type(each) for each in run.link.taken()] == [EndTournament]
 
 
 async def test_nothing_is_asked_about_a_struck_result_once_its_table_has_raced_again() -> None:
