@@ -155,6 +155,18 @@ TOURNAMENT_FORM: Final = (
         choices=(Choice(False, "one loss"), Choice(True, "two losses")),
         formats=("elimination",),
     ),
+    Field(
+        name="replays",
+        label="Drawn races",
+        explanation="On another shuffle; if the last one is drawn too, the higher seed goes on.",
+        choices=(
+            Choice(0, "not run again", "If a race is drawn, the higher seed goes on."),
+            Choice(1, "run again once"),
+            Choice(2, "run again, twice at most"),
+            *(Choice(times, f"run again, {times} times at most") for times in (3, 4, 5, 10)),
+        ),
+        formats=("elimination",),
+    ),
     Field(name="rules", label="Rules", explanation=""),
     Field(name="time_limit_s", label="Time limit", explanation="For each race; seats still racing then are out of time.", choices=_LIMITS),
     Field(

@@ -89,6 +89,12 @@ def create(
         int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as needed.")
     ] = 0,
     double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
+    replays: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=10, help="Elimination: how often a drawn race is run again; then the higher seed goes on. [default: 2]"
+        ),
+    ] = None,
     rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
     countdown: Countdown = 3,
@@ -120,6 +126,8 @@ def create(
         fail(f"There is no format {played_as!r}: it is swiss, round-robin, elimination or session.", MISUSED)
     if double and played_as not in ("round-robin", "elimination"):
         fail("--double is for round-robin and elimination.", MISUSED)
+    if replays is not None and played_as != "elimination":
+        fail("--replays is for elimination.", MISUSED)
     if rounds and played_as not in ("swiss", "session"):
         fail(f"--rounds is for swiss and session: in {played_as} the entrants decide how many there are.", MISUSED)
     if fill > places:
@@ -133,6 +141,7 @@ def create(
         format=played_as,
         rounds=rounds,
         double=double,
+        **({} if replays is None else {"replays": replays}),
         rules=rules,
         time_limit_s=time_limit,
         countdown_s=countdown,

@@ -812,7 +812,9 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
     browser.wait_for_text(".waiting-room", "Best of 3.")
     browser.press("Leave")
     browser.wait_for_text(".play .notice", "You have left the race.")
-    for label, words in (("Format", "elimination"), ("Out after", "two losses"), ("Bots fill", "up to 4"), ("Check-in", "5:00 min")):
+    for label, words in (("Format", "elimination"), ("Out after", "two losses"), ("Drawn races", "run again once")):
+        choose(browser, label, words, ".ways ~ .more")
+    for label, words in (("Bots fill", "up to 4"), ("Check-in", "5:00 min")):
         choose(browser, label, words, ".ways ~ .more")
     for label, words in (("Pause", "when you say so"), ("Listed", "no, by its id only"), ("House bot", "greedy"), ("No-show", "30 s")):
         choose(browser, label, words, ".ways ~ .more")
@@ -823,6 +825,15 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
     tournament = browser.wait(lambda now: now.address.partition("/tournament/")[2], "the tournament's page")
     told = browser.run("return await (await fetch(`/tournaments/${given[0]}.json`)).json()", tournament)["options"]
     chosen = TournamentOptions(
-        name=USUAL_NAME, format="elimination", double=True, fill=4, bot="greedy", check_in_s=300, no_show_s=30, pause_s=None, public=False
+        name=USUAL_NAME,
+        format="elimination",
+        double=True,
+        replays=1,
+        fill=4,
+        bot="greedy",
+        check_in_s=300,
+        no_show_s=30,
+        pause_s=None,
+        public=False,
     )
     assert msgspec.convert(told, TournamentOptions) == chosen

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from client.cli.tournament_pages import listing_lines, standings_lines, table_list
 from client.local.tournament_client import NoSuchEntrant, NoSuchTable, entrant_named, table_asked_for, verdict_of
-from protocol.tournament_messages import CorrectResult
+from protocol.tournament_messages import CorrectResult, CreateTournament, Decided
 from protocol.tournaments import (
     EntrantDocument,
     RoundDocument,
@@ -19,6 +19,7 @@ from protocol.tournaments import (
     TableResult,
     TournamentDocument,
     TournamentEntrant,
+    TournamentOptions,
     TournamentsDocument,
 )
 from tests.client import tournament_scenes as tournaments
@@ -177,12 +178,30 @@ def test_what_the_server_says_is_one_sentence(capsys: pytest.CaptureFixture[str]
     assert f"is not tournament {ID}" in run(capsys, "tournament", command, server.url, ID).sentence
 
 
+def test_how_often_a_drawn_race_is_run_again_is_for_the_maker_of_an_elimination_to_say(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[TournamentOptions] = []
+
+    async def decide(url: str, request: CreateTournament, *, name: str | None) -> Decided:
+        del url, name
+        asked.append(request.options)
+        return Decided(id=ID, number=0, ref=0)
+
+    monkeypatch.setattr("client.cli.tournament.decide", decide)
+    for replays in ([], ["--replays", "0"], ["--replays", "5"]):
+        assert run(capsys, "tournament", "create", "here", "Cup", "--format", "elimination", *replays).status == 0
+    assert [options.replays for options in asked] == [TournamentOptions(name="Cup").replays, 0, 5]
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["create", "here", "\x1b"], "Nothing printable"),
         (["create", "here", "x", "--format", "ladder"], "swiss, round-robin, elimination or session"),
         (["create", "here", "x", "--double"], "--double is for"),
+        (["create", "here", "x", "--replays", "2"], "--replays is for elimination"),
+        (["create", "here", "x", "--format", "elimination", "--replays", "11"], "'--replays': it is at most 10"),
         (["create", "here", "x", "--format", "elimination", "--rounds", "4"], "--rounds is for"),
         (["create", "here", "x", "--fill", "9", "--places", "8"], "--fill 9 does not fit into --places 8"),
         (["create", "here", "x", "--places", "257"], "--places"),

@@ -155,6 +155,21 @@ async def test_a_tournament_is_made_as_the_form_says_and_gone_to() -> None:
         assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
 
 
+async def test_the_form_asks_of_an_elimination_alone_how_often_a_drawn_race_is_run_again() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("t", "o", "down")
+        for _ in ("Swiss", "round robin"):
+            assert not run.screen.shows("Drawn races")
+            await run.give("right")
+        assert run.screen.shows("Drawn races  run again, twice at most")
+        await run.give("down", "down", "left", "left")
+        assert run.screen.shows("If a race is drawn, the higher seed goes on.")
+        await run.give(*["down"] * 9, "enter")
+        (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
+        assert (made.options.format, made.options.replays) == ("elimination", 0)
+
+
 async def test_what_is_given_with_a_check_in_is_kept_before_it_is_sent_with_what_had_been_committed_to() -> None:
     kept: list[tuple[str, str, str]] = []
 
