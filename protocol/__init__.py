@@ -18,3 +18,6 @@ SERVER_PROGRAM = "carpet-server"
 
 HOME_VARIABLE = "CARPET_HOME"
 """The environment variable that names a folder for everything that is kept, on either side, in place of the user's usual one."""
+
+INTERRUPTED = 130
+"""The exit status of a command, on either side, that was interrupted, as by Ctrl+C."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from server.cli.shared import examples, fail, show_help
+from protocol.command_line import examples, show_help
+from server.cli.shared import fail
 
 if TYPE_CHECKING:
     from server.admin.messages import Answer, Noun, Question, Verb

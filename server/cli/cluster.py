@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from protocol.command_line import examples, show_help
 from protocol.text import counted
 from server.cli.db import DatabaseOption
-from server.cli.shared import examples, one_sentence, show_help
+from server.cli.shared import one_sentence
 
 if TYPE_CHECKING:
     from server.store.nodes import Node

@@ -14,29 +14,16 @@ import typer
 from typer.core import TyperGroup
 
 import protocol
-from protocol.command_line import folded, misuse_text, with_plain_help
+from protocol import INTERRUPTED
+from protocol.command_line import examples, folded, misuse_text, show_help, with_plain_help
 from protocol.text import clean_name, counted
 from server.cli.admin import admin_app
 from server.cli.cluster import cluster_app
 from server.cli.db import db_app
 from server.cli.deals import deals_app
 from server.cli.deploy import deploy_app
-from server.cli.main import INTERRUPTED
 from server.cli.serve import serve
-from server.cli.shared import (
-    RulesArgument,
-    SeedOption,
-    checked_record,
-    examples,
-    fail,
-    program,
-    read_document,
-    rules_of,
-    say,
-    seed_of,
-    show_help,
-    true_record,
-)
+from server.cli.shared import RulesArgument, SeedOption, checked_record, fail, program, read_document, rules_of, say, seed_of, true_record
 
 if TYPE_CHECKING:
     from protocol.record import DealRecord, Record

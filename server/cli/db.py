@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from protocol.command_line import examples, show_help
 from protocol.text import counted
-from server.cli.shared import examples, fail, one_sentence, show_help
+from server.cli.shared import fail, one_sentence
 
 db_app = typer.Typer(help="What the server keeps: check, copy, upgrade, forget a player.", rich_markup_mode=None)
 db_app.callback(invoke_without_command=True)(show_help)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from protocol import INTERRUPTED
+from protocol.command_line import examples
 from protocol.shuffle import SEED_BYTES
 from protocol.text import clean_name, counted
-from server.cli.shared import FileArgument, RulesArgument, examples, fail, rules_of, say, seed_of, true_record
+from server.cli.shared import FileArgument, RulesArgument, fail, rules_of, say, seed_of, true_record
 
 if TYPE_CHECKING:
     from protocol.record import Record
@@ -161,7 +163,7 @@ def winrate(
     except* WorkerDied as group:
         trouble = str(group.exceptions[0])
     except* KeyboardInterrupt:
-        trouble, status = "stopped before all deals were looked at", 130
+        trouble, status = "stopped before all deals were looked at", INTERRUPTED
     if odds is None:
         fail(trouble, status)
     typer.echo(json.dumps(_document(odds)) if as_json else _text(odds, row.family))

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
-from server.cli.shared import examples
+from protocol.command_line import examples
 
 deploy_app = typer.Typer(rich_markup_mode=None)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import NoReturn
 
-INTERRUPTED: Final = 130
+from protocol import INTERRUPTED
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `carpet-server`."""
     try:
-        status: int = importlib.import_module("server.cli.commands").run(arguments)
+        # An interrupt while they are loaded is caught too.
+        from server.cli import commands
+
+        status = commands.run(arguments)
     except KeyboardInterrupt:
         status = INTERRUPTED
     sys.exit(status)

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 import typer
 
 from protocol import PROGRAM_VARIABLE, SERVER_PROGRAM
-from protocol.command_line import examples as examples
 from protocol.command_line import folded, harmless
-from protocol.command_line import show_help as show_help
 from protocol.shuffle import SEED_BYTES
 
 if TYPE_CHECKING:
