@@ -12,10 +12,10 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from client.cli.main import COMMANDS, INTERRUPTED, drop_output, give_back, main_help
-from protocol.command_line import folded, harmless, misuse_text, with_plain_help
-
-FAILED = 1
+from client.cli.command_table import COMMANDS, main_help
+from client.cli.ending import FAILED, RunNext, complain, drop_output, give_back
+from protocol import INTERRUPTED
+from protocol.command_line import misuse_text, with_plain_help
 
 
 def _loaded(name: str) -> Any:
@@ -65,13 +65,15 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def _root(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
-        _loaded("screens").menu()
+        _loaded("screens").menu(run)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line. Returns its exit status."""
+    """Run a command line, and what follows it. Returns the exit status."""
     try:
         status: int | None = app(args=list(arguments), prog_name="carpet", standalone_mode=False)
+    except RunNext as following:
+        return run(following.arguments)
     except typer.TyperException as error:
         give_back()
         complain(misuse_text(error, "carpet"))
@@ -90,8 +92,3 @@ def run(arguments: Sequence[str]) -> int:
         complain(f"carpet: {error}")
         return FAILED
     return status or 0
-
-
-def complain(sentence: str) -> None:
-    """Print on standard error what is wrong. The sentence begins with the program's name, as usual there."""
-    typer.echo(folded(harmless(sentence), sys.stderr), err=True)

@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from client.cli.ending import fail
 from client.cli.looks import prints
-from client.cli.shared import Deal, Rules, examples, fail, print_json, print_text, race_options, run
+from client.cli.options import Deal, Rules, race_options
+from client.cli.running import print_json, print_text, run
 from client.local.demo import run_demo
+from protocol.command_line import examples
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -13,23 +13,9 @@ from typing import Annotated
 
 import typer
 
-from client.cli.shared import (
-    FAILED,
-    MISUSED,
-    URL_HELP,
-    Json,
-    Url,
-    Yes,
-    address_of,
-    code_of,
-    complain,
-    examples,
-    fail,
-    print_sentence,
-    print_text,
-    run,
-    show_help,
-)
+from client.cli.ending import FAILED, MISUSED, complain, fail
+from client.cli.options import URL_HELP, Json, Url, Yes, address_of, code_of
+from client.cli.running import print_sentence, print_text, run
 from client.connection.events import Identity
 from client.connection.request import NotKnown, ask, who_is
 from client.connection.request import rename as rename_at
@@ -37,6 +23,7 @@ from client.storage.commitments import CommitmentStore
 from client.storage.files import document_text, make_file
 from client.storage.identity import IdentityFile, IdentityStore, home_folder, place_of
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
+from protocol.command_line import examples, show_help
 from protocol.text import NAME_LENGTH, clean_chat, clean_name
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 

@@ -15,27 +15,10 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 import typer
 
+from client.cli.ending import MISUSED, complain, fail
 from client.cli.looks import prints
-from client.cli.shared import (
-    MISUSED,
-    URL_HELP,
-    Force,
-    Json,
-    Name,
-    Url,
-    address_of,
-    complain,
-    examples,
-    fail,
-    finish,
-    print_json,
-    print_sentence,
-    print_text,
-    run,
-    there_already,
-    with_looks,
-    write_new,
-)
+from client.cli.options import URL_HELP, Force, Json, Name, Url, address_of, with_looks
+from client.cli.running import finish, print_json, print_sentence, print_text, run, there_already, write_new
 from client.connection.address import Address, parse_address
 from client.connection.errors import Failure
 from client.connection.http import fetch_history, fetch_record
@@ -51,6 +34,7 @@ from client.text.statistics import statistics
 from client.text.statistics_tables import statistics_lines
 from client.tui.app import run_you
 from client.tui.start import UiSettings
+from protocol.command_line import examples
 from protocol.pages import is_race_id
 from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import replace
 
-from client.cli import commands
+from client.cli.ending import MISUSED, fail
 from client.cli.looks import menu_start
-from client.cli.shared import (
-    MISUSED,
+from client.cli.options import (
     Countdown,
     Deal,
     Grace,
@@ -22,24 +22,17 @@ from client.cli.shared import (
     Url,
     address_of,
     code_of,
-    examples,
-    fail,
-    finish,
-    keep_looks,
-    keep_own_name,
-    need_terminal,
-    print_sentence,
     race_options,
-    run,
     series_fields,
     settings_of,
-    visit,
     with_looks,
 )
+from client.cli.running import finish, keep_looks, keep_own_name, need_terminal, print_sentence, run, visit
 from client.connection.address import code_in_link
 from client.tui import opening
 from client.tui.start import StartBots, StartLesson, StartMatch, StartRace, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
+from protocol.command_line import examples
 from protocol.watch_messages import WatchRace
 
 if TYPE_CHECKING:
@@ -266,8 +259,11 @@ def _visit(
     visit(address, request, name, settings, start)
 
 
-def menu() -> None:
-    """`carpet` alone in a terminal: show the menu, run the chosen command, and show the menu again."""
+def menu(run_command: Callable[[Sequence[str]], int]) -> None:
+    """`carpet` alone in a terminal: show the menu, run the chosen command, and show the menu again.
+
+    run_command: runs a command line and gives its exit status.
+    """
     start, settings = menu_start(), settings_of()
     opening.show(start, settings)
     from client.tui.app import run_menu
@@ -281,7 +277,7 @@ def menu() -> None:
         with contextlib.redirect_stderr(errors):
             # The menu would hide error messages, so it shows them itself.
             keep_looks(outcome.settings)
-            status = commands.run(outcome.command)
+            status = run_command(outcome.command)
         said = errors.getvalue().strip()
         if status and not said:
             raise typer.Exit(status)

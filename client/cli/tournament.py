@@ -12,26 +12,9 @@ from typing import Annotated
 
 import typer
 
-from client.cli.shared import (
-    MISUSED,
-    Countdown,
-    Grace,
-    Json,
-    Url,
-    Yes,
-    address_of,
-    as_player,
-    converted,
-    examples,
-    fail,
-    finish,
-    need_terminal,
-    print_json,
-    print_sentence,
-    run,
-    show_help,
-    with_looks,
-)
+from client.cli.ending import MISUSED, fail
+from client.cli.options import Countdown, Grace, Json, Url, Yes, address_of, converted, with_looks
+from client.cli.running import as_player, finish, need_terminal, print_json, print_sentence, run
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
 from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
@@ -39,6 +22,7 @@ from client.local.tournament_client import decide, decide_and_look, pair_next, v
 from client.local.tournament_client import remove as remove_from
 from client.text.formatting import clock_text, limit_text
 from client.tui.start import UiSettings
+from protocol.command_line import examples, show_help
 from protocol.text import clean_chat
 from protocol.tournament_messages import (
     AddBot,

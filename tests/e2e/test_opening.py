@@ -49,10 +49,9 @@ def test_what_is_typed_before_the_screens_are_there_is_not_lost(tmp_path: Path) 
 
 
 def test_the_terminal_is_given_back_by_who_is_told_to_end_before_the_screens_are_there(tmp_path: Path) -> None:
-    waits = "import importlib, signal\n"
-    waits += "wait = lambda: (print('loading', flush=True), signal.pause())\n"
-    waits += "load = lambda name: wait() if name == 'client.cli.commands' else importlib.import_module(name)\n"
-    waits += "main.importlib = types.SimpleNamespace(import_module=load)\nmain.main([])"
+    waits = "import signal\n"
+    waits += "wait = lambda name, *_: (print('loading', flush=True), signal.pause()) if name == 'client.cli.commands' else None\n"
+    waits += "sys.meta_path.insert(0, types.SimpleNamespace(find_spec=wait))\nmain.main([])"
     with opened(tmp_path, waits) as terminal:
         # Here the picture is drawn ahead of `main`, and it is `main` that gives the terminal back.
         terminal.wait_for("loading")

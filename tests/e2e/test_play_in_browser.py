@@ -22,7 +22,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
-from client.cli.shared import address_of
+from client.cli.options import address_of
 from client.storage.identity_transfer import read_export
 from protocol.fairness import named_seed
 from protocol.forms import USUAL_NAME

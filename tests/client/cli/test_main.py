@@ -15,7 +15,7 @@ import trio
 import protocol
 from client.cli import main as cli
 from client.cli import screens
-from client.cli.main import COMMANDS
+from client.cli.command_table import COMMANDS
 from client.connection.errors import Failure
 from client.replay.own_server import server_environment
 from protocol.client_messages import JoinRace, OpenRace

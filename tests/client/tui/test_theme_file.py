@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from client.cli.shared import keep_looks, settings_of
+from client.cli.options import settings_of
+from client.cli.running import keep_looks
 from client.state.store import Model
 from client.tui.actions import Key, SlowTerminal
 from client.tui.start import UiSettings

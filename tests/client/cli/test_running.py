@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from client.cli.shared import finish, settings_of
+from client.cli.options import settings_of
+from client.cli.running import finish
 from client.connection.address import parse_address
 from client.connection.events import Identity
 from client.storage.identity import IdentityStore
 from client.tui.actions import PlayOnWanted
 from client.tui.start import AppOutcome, UiSettings
 from tests.client import scenes
+from tests.client.cli.test_main import run
 
 ADDRESS = parse_address("carpet.example")
 JOIN = f"to return to it: carpet join {ADDRESS.url} ABCDEF"
@@ -72,3 +74,17 @@ def test_whoever_would_play_on_does_so_before_the_end(monkeypatch: pytest.Monkey
     finish(AppOutcome("quit", UiSettings(), kept=KEPT, play_on=PlayOnWanted(scenes.record(), 1, 5)))
     assert asked == [(1, 5), (1, 6)]
     assert CHECK in capsys.readouterr().out
+
+
+def test_the_command_that_the_player_chose_on_a_screen_follows_the_one_that_showed_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def learnt(*, settings: UiSettings) -> AppOutcome:
+        return AppOutcome("quit", settings, kept=KEPT, command=("races", "ftp://here"))
+
+    monkeypatch.setattr("client.cli.screens.need_terminal", lambda *_, **__: None)
+    monkeypatch.setattr("client.tui.opening.show", lambda *_: None)
+    monkeypatch.setattr("client.local.sitting.learn", learnt)
+    ran = run(capsys, "learn")
+    assert CHECK in ran.out
+    assert (ran.status, "begins with ws:// or wss://" in ran.err) == (2, True)
