@@ -30,7 +30,7 @@ export function correction(told, table, verdict, reason) {
 
 /** @typedef {import("carpet-wire").CorrectResult | import("carpet-wire").RemoveEntrant | import("carpet-wire").EndTournament} Ruling */
 
-/** Whether a ruling was carried out, or its race has had another result since. before: the one that it had when the connection was lost.
+/** Whether a ruling was carried out, or its race has had another result since. before: the one that it had when this was sent.
  * @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling @param {any} before */
 function isSettled(told, ruling, before) {
   switch (ruling.type) {
@@ -41,6 +41,11 @@ function isSettled(told, ruling, before) {
     case "remove-entrant": return told.entrants.some((each) => each.id === ruling.entrant && each.withdrawn === ruling.remove);
     case "end-tournament": return isDone(told);
   }
+}
+
+/** @param {any} ruling */
+function raceOf(ruling) {
+  return `${ruling.round}/${ruling.table}/${ruling.race}`;
 }
 
 /** The result of the race that a ruling is about. @param {any} told @param {Ruling} ruling */
@@ -98,15 +103,20 @@ export function missingText(told) {
 
 export class Directing {
   #told = null;
-  /** The rulings without an answer, each with the result that its race had when the connection was lost. @type {{ruling: Ruling, before: any}[]} */
+  /** The rulings whose answers were lost, each with the result that its race had when it was sent. @type {{ruling: Ruling, before: any}[]} */
   #lost = [];
+  /** These results, by race: `round/table/race`. @type {Map<string, any>} */
+  #ruledOn = new Map();
   /** What was told last before that. */
   #toldBefore = null;
 
   /** @param {(message: object) => void} send */
   constructor(send) {
-    this.send = send;
-    const decide = (message) => send({ id: this.#told.id, ...message });
+    this.send = (message) => {
+      if (message.type === "correct-result" && message.round === this.#told.round) this.#ruledOn.set(raceOf(message), knownResult(this.#told, message));
+      send(message);
+    };
+    const decide = (message) => this.send({ id: this.#told.id, ...message });
     this.start = button("", () => {
       const message = { type: "start-tournament" }, whom = missingText(this.#told);
       if (whom) ask(`Pair the first round without ${whom}?`, ["Pair it", "Wait"], () => decide(message));
@@ -153,7 +163,7 @@ export class Directing {
   /** The connection is lost. @param {Ruling[]} rulings whose answers are lost with it */
   lost(rulings) {
     this.#toldBefore = this.#told;
-    this.#lost.push(...rulings.map((ruling) => ({ ruling, before: knownResult(this.#told, ruling) })));
+    this.#lost.push(...rulings.map((ruling) => ({ ruling, before: this.#ruledOn.get(raceOf(ruling)) ?? null })));
   }
 
   /** @param {any} told a `Tournament` @param {string} me @param {any[]} bots of the server's welcome */

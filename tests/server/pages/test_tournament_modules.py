@@ -216,6 +216,7 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
             const directing = new Directing(() => {{}});
             const show = (told, me = open.director) => directing.show(told, me, []);
             show(open);
+            lost.forEach((ruling) => directing.send(ruling));
             directing.lost(lost);
             // Until the server tells of it anew, nothing is known.
             show(open);
@@ -229,8 +230,9 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
             asked([rulings[0]], again({{ round: 1 }})), asked([rulings[0]], again({{ round: 1 }}), again()),
             asked([rulings[0]], (directing) => directing.lost([]), (_, show) => show(again(), "somebody else")),
             asked([rulings[0]], (_, show) => {{ dialogs.push({{ tag: "dialog" }}); show(again()); dialogs = []; }}, again()),
-            asked([rulings[0]], (directing) => directing.lost([rulings[2]]), again()),
+            asked([rulings[0]], (directing) => {{ directing.send(rulings[2]); directing.lost([rulings[2]]); }}, again()),
             asked([], again()),
+            asked([], (one) => one.send(rulings[0]), again({{ round: 1 }}), (one) => one.lost([rulings[0]]), again()),
         ]));
     """
     scene = tournament_scenes.running()
@@ -257,13 +259,13 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
         (ended, tournament_scenes.running(phase="ended")),
     ]
     given = {"open": scene, "rulings": rulings, "settled": settled}
-    asked, silent, elsewhere, seen, not_theirs, after_another, two, nothing = node(script, msgspec.to_builtins(given))
+    asked, silent, elsewhere, seen, not_theirs, after_another, two, nothing, turned = node(script, msgspec.to_builtins(given))
     words = [_ruling_words(TournamentModel(scene, 0), each) for each in rulings]
     question = "The connection was lost before this was decided: {}.Decide it nowLeave it as it is"
     assert asked == [[0, question.format(each)] for each in words]
     assert silent == [[0]] * len(settled)
     assert [elsewhere, not_theirs, nothing] == [[0]] * 3
-    assert [seen, after_another] == [asked[0]] * 2
+    assert [seen, after_another, turned] == [asked[0]] * 3
     several = f"The connection was lost before these were decided: {words[0]}; {words[2]}.Decide them nowLeave it as it is"
     assert two == [0, several]
 
