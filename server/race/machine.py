@@ -6,6 +6,8 @@ Phases     waiting -> countdown -> racing -> over. When all seats are taken and 
 Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
            player, or by being away longer than the grace: whoever races alone is stopped by that, others forfeit); out-of-time. A seat
            that has ended never plays again.
+Away       While all players are away nobody is kept waiting, and what failed may be what they share: a proxy, the line of a hall. Then
+           the grace is ALL_AWAY times as long, until the first of them is back.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. Every seat gets the
            same position, except in a swap (`shuffles`). Each seat's first view goes out half its round trip before the start, so that
            all boards light up at the same moment. Nobody plays before the start: over the connection that was measured, no answer to a
@@ -31,7 +33,7 @@ clock: it does what is due by `now` first, then the command.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
@@ -60,6 +62,9 @@ from server.race.shuffles import SeriesPlace
 from server.race.start_position import StartPosition
 from server.race.timing import counted_at
 from server.rules.catalogue import rule_set
+
+ALL_AWAY: Final = 5
+"""How many times as long the grace is while all players are away: five minutes, usually."""
 
 
 class Race:
@@ -217,7 +222,7 @@ class Race:
             case LoseConnection(seat=number):
                 return self._lose_connection(self.seats[number], now)
             case RegainConnection(seat=number):
-                return iter(self.seats[number].regain_connection())
+                return self._regain_connection(self.seats[number], now)
             case PassTime():
                 return iter(())
             case _:
@@ -325,6 +330,18 @@ class Race:
             grace_s = self.options.series.grace_s if waits else self.grace_s
             yield seat.lose_connection(now + grace_s * 1000 if self.phase != "over" else None)
 
+    def _regain_connection(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
+        yield from seat.regain_connection()
+        for other in self.seats:
+            if other.spared and other.away_until is not None:
+                # From now on somebody is kept waiting.
+                yield other.lose_connection(min(other.away_until, now + self.grace_s * 1000))
+
+    def _are_all_away(self) -> bool:
+        """Whether several people hold seats, and none of them is here."""
+        people = [seat for seat in self.seats if seat.player is not None and seat.bot is None]
+        return len(people) > 1 and not any(seat.connected for seat in people)
+
     # ---- time
 
     def _find_due(self) -> int | None:
@@ -360,6 +377,9 @@ class Race:
                 yield from self._end(seat, end_of(first), 0, now)
 
     def _grace_over(self, seat: Seat, due: int) -> Iterator[RaceEvent]:
+        if self.phase != "waiting" and not seat.spared and self._are_all_away():
+            yield seat.lose_connection(due + (ALL_AWAY - 1) * self.grace_s * 1000, spared=True)
+            return
         seat.away_until = None
         if self.phase == "waiting":
             yield self._free(seat)

@@ -5,6 +5,7 @@ from protocol.views import SeriesOptions
 from server.race.audit import audit
 from server.race.commands import GetReady, LeaveSeat, LoseConnection, PlayMove, RegainConnection, StopSeat, TakeSeat
 from server.race.events import ConnectionChanged, MovePlayed, RaceStarted, SeatDealt, SeatEnded, SeatFreed
+from server.race.machine import ALL_AWAY
 from server.race.shuffles import SeriesPlace
 from tests.server.race.racing import START, WINNABLE, Driven, counting_down, greedy_line, nonce, options, seated, started
 
@@ -108,11 +109,15 @@ def test_a_grace_that_ends_with_the_countdown_is_a_forfeit_just_after_the_start(
     assert events[-1] == SeatEnded(0, "forfeited", 0, 0, driven.position(0))
 
 
-def test_graces_of_all_that_end_at_once_forfeit_all() -> None:
+def test_while_all_are_away_their_graces_are_longer_and_if_they_end_at_once_all_forfeit() -> None:
     driven = started(options(grace_s=5, seats=3))
     for seat in range(3):
         driven.do(LoseConnection(seat), 1000)
-    driven.advance(6000)
+    until = START + 1000 + ALL_AWAY * 5000
+    assert driven.advance(6000) == tuple(ConnectionChanged(seat, connected=False, away_until=until) for seat in range(3))
+    driven.advance(1000 + ALL_AWAY * 5000 - 1)
+    assert driven.states() == ["racing"] * 3
+    driven.advance(1000 + ALL_AWAY * 5000)
     assert [(seat.state, seat.place) for seat in driven.record.seats] == [("forfeited", 1)] * 3
     assert driven.race.next_deadline() is None
 
@@ -123,6 +128,43 @@ def test_of_two_who_are_away_the_first_to_be_missed_too_long_loses() -> None:
     driven.do(LoseConnection(0), 1001)
     driven.advance(60_000)
     assert [(seat.state, seat.place) for seat in driven.record.seats] == [("stopped", 1), ("forfeited", 2)]
+
+
+def test_once_one_of_all_who_were_away_is_back_the_others_have_one_grace_more() -> None:
+    driven = started(options(grace_s=5))
+    driven.do(LoseConnection(0), 1000)
+    driven.do(LoseConnection(1), 2000)
+    # The first is spared, the second has some of the usual grace left.
+    assert driven.do(RegainConnection(1), 6500) == (
+        ConnectionChanged(1, connected=True, away_until=None),
+        ConnectionChanged(0, connected=False, away_until=START + 11_500),
+    )
+    assert driven.do(LoseConnection(1), 11_000) == (ConnectionChanged(1, connected=False, away_until=START + 16_000),)
+    driven.advance(11_500)
+    assert driven.states() == ["racing", "racing"], "both are away again"
+    assert driven.do(RegainConnection(0), 20_000) == (
+        ConnectionChanged(0, connected=True, away_until=None),
+        ConnectionChanged(1, connected=False, away_until=START + 25_000),
+    )
+    driven.advance(25_000)
+    assert driven.states()[1] == "forfeited"
+    assert [seat.place for seat in driven.finish().seats] == [1, 2]
+
+
+def test_somebody_who_has_ended_and_looks_on_is_kept_waiting_and_a_bot_is_not() -> None:
+    driven = started(options(grace_s=5, seats=3))
+    driven.race.seats[2].bot = "greedy"
+    driven.do(StopSeat(0), 1000)
+    driven.do(LoseConnection(1), 1000)
+    driven.advance(6000)
+    assert driven.states()[1] == "forfeited"
+
+    driven = started(options(grace_s=5, seats=3))
+    driven.race.seats[2].bot = "greedy"
+    for seat in range(2):
+        driven.do(LoseConnection(seat), 1000)
+    driven.advance(6000)
+    assert driven.states() == ["racing"] * 3
 
 
 def test_whoever_has_ended_may_go_without_a_grace() -> None:

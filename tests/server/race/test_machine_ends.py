@@ -157,7 +157,7 @@ def test_whoever_is_left_alone_before_the_start_has_won_even_if_their_connection
 
 
 def test_where_nobody_was_ever_alone_before_the_start_nobody_has_won() -> None:
-    driven = counting_down(options(grace_s=5, countdown_s=10))
+    driven = counting_down(options(grace_s=1, countdown_s=10))
     for seat in range(2):
         driven.do(LoseConnection(seat), -8000)
     driven.advance(0)

@@ -9,6 +9,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import Presence, Progress, Result, Room, Said, Seated, Unseated
 from protocol.server_messages import Left
 from protocol.views import RaceOptions
+from server.race.machine import ALL_AWAY
 from server.rooms.core import IDLE_S
 from tests.server.rooms.playing import Guest, Table
 
@@ -180,10 +181,10 @@ async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(tab
 
 
 async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(table: Table, ann: Guest, bob: Guest) -> None:
-    room = await table.racing(ann, bob, grace_s=300)
+    room = await table.racing(ann, bob, grace_s=60)
     await ann.vanish(room)
     await bob.vanish(room)
-    await trio.sleep(299)
+    await trio.sleep(ALL_AWAY * 60 - 1)
     assert room.core.race.phase == "racing"
     await trio.sleep(2)
     assert room.core.race.record is not None
