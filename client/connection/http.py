@@ -12,6 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
@@ -197,7 +198,9 @@ def _refused(error: urllib.error.HTTPError, address: Address) -> Failure:
         return PageRefused(f"The server at {address.place} says: {said}")
     if error.code >= 500 or error.code == 429:
         return PageRefused(f"The server at {address.place} cannot answer now (HTTP {error.code}); try again later.")
-    return PageRefused(f"There is no such page at {address.place} (HTTP {error.code}): is it a new enough Carpet Race server?")
+    # What a proxy answers to whoever speaks without TLS to its secure port.
+    hint = " Or try wss:// before its name." if error.code == HTTPStatus.BAD_REQUEST and not address.secure else ""
+    return PageRefused(f"There is no such page at {address.place} (HTTP {error.code}): is it a new enough Carpet Race server?{hint}")
 
 
 def _no_connection(error: BaseException, address: Address) -> Failure:

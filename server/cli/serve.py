@@ -116,7 +116,8 @@ def serve(
         bool,
         typer.Option(
             "--trust-pings",
-            help="Credit players with the round trip that pings show, if the system cannot measure it: behind a proxy, or not on Linux.",
+            help="Credit players with the round trip that pings show, if the system cannot measure it: behind a --trusted-proxy, or not on"
+            " Linux.",
         ),
     ] = False,
     with_record: Annotated[

@@ -35,6 +35,7 @@ MOST_REQUESTS: Final = 1000
 HEAD_BYTES: Final = 64 * 1024
 """The most of a request's head that is read while its end is missing. Of a longer one, the library says what is too long."""
 
+_TLS_HANDSHAKE = b"\x16\x03"
 _END = re.compile(rb"\r?\n\r?\n")
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^\x00\r\n \x80-\xff]+ HTTP/1\.[01]")
 _HEADER = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00-\x08\x0a-\x1f\x7f]*")
@@ -96,6 +97,9 @@ class PageConnection(Caller):
             if self._closing:
                 reading.cancel()
             while (end := _END.search(self._received, max(searched - 3, 0))) is None and len(self._received) <= HEAD_BYTES:
+                if self._received.startswith(_TLS_HANDSHAKE):
+                    # Whoever asks a server without TLS for a secure connection would wait for an answer. Any other tells them.
+                    break
                 searched = len(self._received)
                 is_resting = not (is_first or self._received)
                 if is_resting:

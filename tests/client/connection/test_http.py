@@ -114,6 +114,7 @@ def test_the_proxy_of_the_environment_is_used_but_for_this_machine_as_for_the_we
         (problem("409 Conflict", "x" * 1000), PageRefused, "says: " + "x" * 200),
         (problem("409 Conflict", "\x1b[31m"), PageRefused, "There is no such page at"),
         (page(b"There is nothing here.\n", status="404 Not Found"), PageRefused, "is it a new enough Carpet Race server?"),
+        (page(b"<html>", status="400 Bad Request"), PageRefused, "Or try wss:// before its name."),
         (page(b'{"error": 7}', status="503 Busy"), PageRefused, "cannot answer now (HTTP 503); try again later."),
         (page(b"y" * 100_000, status="429 Many"), PageRefused, "cannot answer now (HTTP 429); try again later."),
         (page(b"", status="302 Found", headers="Location: file:///etc/passwd\r\n"), PageRefused, "(HTTP 302)"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -155,6 +156,21 @@ async def test_what_opens_no_websocket_ends_the_connection(house: House, lines: 
         received = await received_by(stream)
     assert received.startswith(b"HTTP/1.1 " + status)
     assert received.count(b"HTTP/1.1 ") == (2 if status == b"403" else 1)
+
+
+async def test_whoever_begins_a_tls_handshake_is_not_left_waiting(house: House) -> None:
+    stream = house.listener.dial()
+    began = trio.current_time()
+    client, incoming, outgoing = ssl.create_default_context(), ssl.MemoryBIO(), ssl.MemoryBIO()
+    secured = client.wrap_bio(incoming, outgoing, server_hostname="carpet.test")
+    with pytest.raises(ssl.SSLWantReadError):
+        secured.do_handshake()
+    async with stream:
+        await stream.send_all(outgoing.read())
+        incoming.write(await stream.receive_some())
+    with pytest.raises(ssl.SSLError, match="WRONG_VERSION_NUMBER"):
+        secured.do_handshake()
+    assert trio.current_time() - began < 1
 
 
 async def test_a_connection_that_asks_nothing_more_is_closed(house: House) -> None:
