@@ -14,7 +14,7 @@ from protocol.errors import Fault
 from protocol.room_events import RoomEvent
 from protocol.run_messages import RunMessage
 from protocol.tournament_messages import TournamentMessage
-from protocol.views import BotInfo, OpenRaceInfo, RulesInfo, RunningChange, RunningRaceInfo, SeatState, Token, View
+from protocol.views import BotInfo, OpenRaceInfo, RulesInfo, RunningChange, RunningRaceInfo, SeatRating, SeatState, Token, View
 from protocol.watch_messages import WatchMessage
 
 
@@ -160,6 +160,19 @@ class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
     ref: int = 0
 
 
+class Rated(Struct, frozen=True, kw_only=True, tag_field="type", tag="rated"):
+    """A race whose room this player has left has changed their rating. Sent unasked; those still in the room get the event `ratings`.
+
+    code: the room's. race: the id of the race's record. won: the names of those in first place, several if they share it.
+    rating: this player's, before and after.
+    """
+
+    code: str
+    race: str
+    won: tuple[str, ...]
+    rating: SeatRating
+
+
 class CurrentView(Struct, frozen=True, kw_only=True, tag_field="type", tag="current-view"):
     """One's own current position, without a room version. Follows the error for every refused or repeated move."""
 
@@ -183,6 +196,7 @@ ServerMessage: TypeAlias = (
     | WaitingMatch
     | WaitingOver
     | Left
+    | Rated
     | CurrentView
     | RunMessage
     | TournamentMessage

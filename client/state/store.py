@@ -35,6 +35,7 @@ from protocol.server_messages import (
     LobbyChanges,
     Moved,
     Nodes,
+    Rated,
     ServerMessage,
     WaitingMatch,
     WaitingOver,
@@ -43,7 +44,7 @@ from protocol.server_messages import (
 )
 from protocol.text import clean_chat, clean_name
 from protocol.tournament_messages import Called, CheckInDue, Decided, Tournament, Tournaments
-from protocol.views import BotInfo, RulesInfo, View
+from protocol.views import MAX_SEATS, BotInfo, RulesInfo, View
 from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
 
 
@@ -199,6 +200,8 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
             return model
         case YouAre():
             return _renamed(model, event, now_ms)
+        case Rated():
+            return _rated(model, event, now_ms)
         case Lobby():
             return replace(_at_rest(model), lobby=event, lobby_at=now_ms)
         case LobbyChanges():
@@ -331,6 +334,19 @@ def _renamed(model: Model, event: YouAre, now_ms: int) -> Model:
         return model
     notice = Notice("info", f"You are now called {clean_name(event.name)}.", now_ms)
     return replace(model, welcome=replace(model.welcome, name=event.name), notice=notice)
+
+
+def _rated(model: Model, event: Rated, now_ms: int) -> Model:
+    if model.welcome is None:
+        return model
+    own, rating = model.welcome.name, event.rating
+    won = " and ".join(clean_name(name) for name in event.won[:MAX_SEATS] if name != own)
+    if own not in event.won:
+        ended = f"{won or 'Nobody'} won the race you left."
+    else:
+        ended = f"You share the first place of the race you left with {won}." if won else "You won the race you left."
+    notice = Notice("info", f"{ended} Your rating: {rating.after} ({rating.after - rating.before:+}).", now_ms)
+    return replace(model, welcome=replace(model.welcome, rating=rating.after), notice=notice)
 
 
 def _left(model: Model, left: Left, now_ms: int) -> Model:

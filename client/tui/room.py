@@ -47,7 +47,9 @@ def leave(step: Step) -> Step:
     """Leave the room; ask first if something would be lost."""
     lost, room = _lost_by_leaving(step), step.state.room
     if not lost and room is not None and room.phase == "racing" and any(info.state == "racing" for info in room.seats):
-        return step.ask("Leave? You will not hear who wins.", ("Leave", "Wait for the end"), (LeaveRace(), None))
+        # Whoever leaves a rated race is told once, wherever they are then.
+        told = "If the race counts, you will be told who won." if room.options.counts else "You will not hear who wins."
+        return step.ask(f"Leave? {told}", ("Leave", "Wait for the end"), (LeaveRace(), None))
     if not lost:
         return step.send(LeaveRace())
     return step.ask(f"Leave? You {lost}.", ("Leave", "Go on racing" if still_racing(step) else "Go on with it"), (LeaveRace(), None))
@@ -56,7 +58,8 @@ def leave(step: Step) -> Step:
 def _lost_by_leaving(step: Step) -> str:
     """What leaving now would cost the player, as a verb phrase; empty if nothing."""
     room = step.state.room
-    lost = ["forfeit the race"] if still_racing(step) else []
+    rated = room is not None and room.options.counts
+    lost = [f"forfeit the {'rated ' if rated else ''}race"] if still_racing(step) else []
     series = room.series if room is not None else None
     if room is not None and series is not None and not series.over:
         runs = room.phase in ("countdown", "racing")

@@ -23,6 +23,7 @@ from server.lobby.bans import Bans
 from server.race.rating import Rating
 from server.rooms.clock import Clock
 from server.rooms.member import PlayerConnection, PlayerName
+from server.rooms.outgoing import Outgoing
 from server.store.answers import Player
 from server.store.errors import NameTaken, StoreError
 from server.store.journal import Journal
@@ -170,10 +171,12 @@ class Players:
         here = self._here.get(player)
         return here.rating.worth if here is not None and here.rating is not None else None
 
-    def rated(self, player: str, rating: Rating) -> None:
-        """A race has changed a player's rating to this one. Older news, from fewer races, is ignored."""
+    def rated(self, player: str, rating: Rating, news: Outgoing | None = None) -> None:
+        """A race has changed a player's rating to this one. Older news, from fewer races, is ignored. news: tell it to the player."""
         self._note_change(player)
         here = self._here.get(player)
+        if here is not None and news is not None:
+            here.connection.post(news)
         # If a player leaves a race and finishes another, both rooms report, in any order.
         if here is not None and (here.rating is None or here.rating.races <= rating.races):
             self._here[player] = replace(here, rating=rating)

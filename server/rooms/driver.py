@@ -9,7 +9,7 @@ Broken     A fault, or something that can never be kept, ends its room: the memb
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +20,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from server.race.ghosts import GhostLine
 from server.race.race_deal import DealWanted
-from server.race.rating import Rating
+from server.race.rating import RatingChange
 from server.rooms.bots import BotPlayer, bot_players
 from server.rooms.clock import Clock
 from server.rooms.commit_gate import CommitGate
@@ -55,8 +55,8 @@ class RoomOwner(Protocol):
     def over(self, room: Room, record: Record) -> None:
         """The race that the room was opened for is over, and its record is kept."""
 
-    def rated(self, player: str, rating: Rating) -> None:
-        """A race has changed this player's rating to this one."""
+    def rated(self, room: Room, record: Record, changes: Sequence[RatingChange]) -> None:
+        """This race has changed its players' ratings, by seat."""
 
     def gone(self, room: Room) -> None:
         """It is closed, everybody has been told, and nothing of it waits for the journal."""
@@ -397,9 +397,8 @@ class Room:
     async def _read_ratings(self, record: Record) -> None:
         # The owner is told even if the room has closed by then.
         changes = await read_changes(record, self._ports.rating_changes)
-        for seat, change in zip(record.seats, changes, strict=bool(changes)):
-            self._ports.owner.rated(seat.player, change.after)
         if changes:
+            self._ports.owner.rated(self, record, changes)
             self.tell(RatingsRead(record.id, changes))
 
     def _ask_for_bot(self, bot: BotPlayer, message: Move | Rematch) -> None:

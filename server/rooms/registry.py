@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import trio
@@ -17,9 +17,10 @@ from msgspec.structs import replace as with_fields
 from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.room_events import Room as RoomMessage
+from protocol.server_messages import Rated
 from protocol.text import counted, read_code
 from protocol.views import RaceOptions
-from server.race.rating import Rating
+from server.race.rating import Rating, RatingChange
 from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
 from server.rooms.bots import THOUGHTS
@@ -29,6 +30,7 @@ from server.rooms.codes import new_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
 from server.rooms.options import check_options
+from server.rooms.outgoing import Outgoing
 from server.rooms.ports import FindDeal, GhostLines, JournalPort, RatingChanges
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
@@ -94,8 +96,8 @@ class Rooms:
         """The same for any room; called after all of `on_room_change`."""
         self.on_seat: list[Callable[[Room, str], None]] = []
         """This player has taken a seat in this room."""
-        self.on_rated: list[Callable[[str, Rating], None]] = []
-        """A race has changed this player's rating to this one."""
+        self.on_rated: list[Callable[[str, Rating, Outgoing | None], None]] = []
+        """A race has changed this player's rating to this one. With what to tell them if they have left its room: None if they have not."""
         self.on_over: list[Callable[[Room, Record], None]] = []
         """The race in this room, which was opened for a shared deal, is over, and its record is kept."""
         self.on_outage: list[Callable[[], None]] = []
@@ -346,9 +348,13 @@ class Rooms:
         for listener in self.on_over:
             listener(room, record)
 
-    def rated(self, player: str, rating: Rating) -> None:
-        for listener in self.on_rated:
-            listener(player, rating)
+    def rated(self, room: Room, record: Record, changes: Sequence[RatingChange]) -> None:
+        won = tuple(seat.name for seat in record.seats if seat.place == 1)
+        for seat, change in zip(record.seats, changes, strict=True):
+            is_here = self._seated.get(seat.player) is room
+            news = None if is_here else Outgoing(Rated(code=room.code, race=record.id, won=won, rating=change.shown))
+            for listener in self.on_rated:
+                listener(seat.player, change.after, news)
 
     def gone(self, room: Room) -> None:
         if self._rooms.get(room.code) is not room:

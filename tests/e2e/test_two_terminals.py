@@ -317,7 +317,7 @@ def test_whoever_quits_at_the_result_and_hosts_again_gets_the_race_that_they_ask
     again = table.sit("anna", "host", table.url, "--rules", "twenty")
     again.races()
     question = f"You still hold a seat in race {code}: you are back in it."
-    again.sees(question, "2  Forfeit the race, and open another race")
+    again.sees(question, "2  Forfeit the rated race, and open another race")
     again.type("\r")
     again.terminal.wait_for_end_of(question)
     bert.type("R")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -26,7 +27,7 @@ from protocol.room_events import (
     Started,
     Unseated,
 )
-from protocol.server_messages import CurrentView, Error, Left, Lobby, LobbyChanges, WaitingOver, YouAre
+from protocol.server_messages import CurrentView, Error, Left, Lobby, LobbyChanges, Rated, WaitingOver, YouAre
 from protocol.views import ChatLine, RunningChange, RunningRaceInfo, RunningSeatInfo, SeatRating, SharedDeal, WatcherLine
 from protocol.watch_messages import Talk, Unwatched, Watchers
 from tests.client import scenes, tournament_scenes
@@ -355,6 +356,25 @@ def test_whoever_is_renamed_is_called_so_from_now_on() -> None:
     assert renamed.notice.text == "You are now called Berta."
 
 
+@pytest.mark.parametrize(
+    ("won", "said"),
+    [
+        (("Ber\x1b[2Jta",), "Berta won the race you left."),
+        (("Berta", "Cleo"), "Berta and Cleo won the race you left."),
+        (("Anna",), "You won the race you left."),
+        (("Anna", "Berta"), "You share the first place of the race you left with Berta."),
+        ((), "Nobody won the race you left."),
+    ],
+)
+def test_a_race_that_was_left_is_told_when_it_is_rated(won: tuple[str, ...], said: str) -> None:
+    event = Rated(code=scenes.CODE, race="r", won=won, rating=SeatRating(before=1104, after=1057))
+    assert reduced(Model(), event) == Model()
+    model = reduced(Model(), welcome(name="Anna"), event)
+    assert model.welcome is not None
+    assert model.notice is not None
+    assert (model.welcome.rating, model.notice.text) == (1057, f"{said} Your rating: 1057 (-47).")
+
+
 def test_the_connection_comes_and_goes() -> None:
     lost = reduce(scenes.racing(), Lost("the server \x07went away", 1500), 50_000)
     assert (lost.link.state, lost.link.retry_at_ms, lost.link.reason) == ("lost", 51_500, "the server went away")
@@ -434,6 +454,7 @@ EVENTS = st.one_of(
     st.builds(Left, code=st.sampled_from([scenes.CODE, "OTHERS"]), reason=_texts),
     st.builds(CurrentView, race=_numbers, seat=_numbers, ply=_numbers, state=_states, elapsed_ms=_elapsed, view=_views),
     st.builds(lambda: scenes.welcome()),
+    st.builds(Rated, code=_texts, race=_texts, won=st.tuples(_texts), rating=st.builds(SeatRating, before=_numbers, after=_numbers)),
     st.builds(YouAre, player=st.sampled_from([scenes.welcome().player, "other"]), name=_texts, ref=_numbers),
     st.builds(scenes.lobby),
     st.builds(lambda code, message: scenes.refusal(code, message=message), st.sampled_from(ErrorCode), _texts),

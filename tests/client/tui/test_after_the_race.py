@@ -301,7 +301,11 @@ async def test_whether_a_winnable_deal_was_passed_over_is_found_out_beside_the_s
 
 @pytest.mark.parametrize(
     ("raced", "lost"),
-    [(0, "forfeit the race and give up the series"), (1, "forfeit the race and give up the series"), (2, "forfeit the race")],
+    [
+        (0, "forfeit the rated race and give up the series"),
+        (1, "forfeit the rated race and give up the series"),
+        (2, "forfeit the rated race"),
+    ],
 )
 async def test_whoever_leaves_is_told_whether_they_give_up_the_series_too(raced: int, lost: str) -> None:
     series = scenes.standing((raced, 0), raced, races=3)

@@ -398,8 +398,12 @@ async def test_whose_part_is_over_is_told_who_still_races_and_their_keys_play_no
             await run.give(key)
             assert run.screen.shows("You stopped. Your cards home count. Benedikt is still racing.")
         await run.give("L")
-        assert run.screen.shows("Leave? You will not hear who wins.")
+        assert run.screen.shows("Leave? If the race counts, you will be told who won.")
         await run.give("n")
         assert not run.link.taken()
+        seats = (scenes.seat(0, "Anna", state="stopped"), scenes.seat(1, "Benedikt", state="racing"))
+        await run.say(scenes.room(version=9, phase="racing", view=scenes.middle_view(), seats=seats, options=RaceOptions(rated=False)))
+        await run.give("L")
+        assert run.screen.shows("Leave? You will not hear who wins.")
         await run.give("L", "y")
         assert run.link.taken() == [LeaveRace()]

@@ -49,7 +49,7 @@ async def test_a_room_entered_before_the_first_screen_is_shown_and_not_asked_for
         (
             StartRequest(JoinRace(code="AUSNJE")),
             scenes.room(phase="racing", view=scenes.first_view(), seats=(scenes.seat(0, "Anna", state="racing"),)),
-            "Forfeit the race, and join race AUSNJE",
+            "Forfeit the rated race, and join race AUSNJE",
             JoinRace(code="AUSNJE"),
         ),
         (
@@ -81,7 +81,11 @@ async def test_whoever_plays_again_after_their_terminal_died_is_asked_whether_th
     room = scenes.room(phase="racing", view=scenes.first_view(), seats=(scenes.seat(0, "Anna", state="racing"), scenes.seat(1, "Steady")))
     async with running(StartRace(wanted)) as run:
         await run.say(UP, scenes.welcome(room=scenes.CODE), room)
-        told = ("Your last game was broken off: you are back in it.", "1  Go on with it", "2  Forfeit the race, and open another race")
+        told = (
+            "Your last game was broken off: you are back in it.",
+            "1  Go on with it",
+            "2  Forfeit the rated race, and open another race",
+        )
         assert all(map(run.screen.shows, told))
         run.link.taken()
         await run.give("2")
@@ -112,12 +116,12 @@ async def test_what_was_wanted_in_place_of_a_held_seat_is_asked_again_in_the_wor
             (
                 Countdown(version=2, starts_in_ms=3000, round_trips_ms=(20, 30)),
                 "Go on with it",
-                "Forfeit the race, and run the deal of the day",
+                "Forfeit the rated race, and run the deal of the day",
             ),
             (
                 Dealt(version=3, seat=0, starts_in_ms=0, view=scenes.first_view()),
                 "Go on with it",
-                "Forfeit the race, and run the deal of the day",
+                "Forfeit the rated race, and run the deal of the day",
             ),
             (Result(version=4, record=scenes.record()), "Look at its result", "Leave it, and run the deal of the day"),
         ):
@@ -137,8 +141,8 @@ async def test_an_answer_too_long_for_a_row_goes_on_in_the_next_and_can_be_click
     async with running(StartRequest(RunDaily())) as run:
         await run.say(UP, scenes.welcome(room=scenes.CODE), room)
         run.link.taken()
-        assert run.screen.shows("2  Forfeit the race and give up the series, and run the deal of the")
-        await run.click("  day ")
+        assert run.screen.shows("2  Forfeit the rated race and give up the series, and run the deal ")
+        await run.click("  of the day ")
         assert run.link.taken() == [LeaveRace()]
 
 

@@ -22,8 +22,8 @@ from protocol.client_messages import (
 from protocol.errors import ErrorCode
 from protocol.forms import RACE_FORM
 from protocol.run_messages import ListDailies, ListRuns, RunDaily
-from protocol.server_messages import Left, LobbyChanges, WaitingMatch, WaitingOver, YouAre
-from protocol.views import OpenRaceInfo, RaceOptions, SeriesOptions
+from protocol.server_messages import Left, LobbyChanges, Rated, WaitingMatch, WaitingOver, YouAre
+from protocol.views import OpenRaceInfo, RaceOptions, SeatRating, SeriesOptions
 from protocol.watch_messages import WatchRace
 from tests.client import runs, scenes
 from tests.client.tui.hands import DEFAULTS, STEADY, UP, HandScreen, racing, running
@@ -50,6 +50,15 @@ async def test_an_opponent_is_looked_for_once_the_race_that_is_over_is_left() ->
         assert QuickMatch(rules="colorado") not in run.link.taken()
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert run.link.taken() == [QuickMatch(rules="colorado"), FollowLobby(changes=True)]
+
+
+async def test_whoever_left_a_rated_race_reads_at_home_who_won_it_and_their_new_rating() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), Left(code=scenes.CODE, reason="left"))
+        assert run.screen.shows("You are Anna, rated 1138.")
+        await run.say(Rated(code=scenes.CODE, race="r", won=("Benedikt",), rating=SeatRating(before=1138, after=1057)))
+        assert run.screen.shows("You are Anna, rated 1057.")
+        assert run.screen.shows("Benedikt won the race you left. Your rating: 1057 (-81).")
 
 
 WAITING = WaitingMatch(rules=None, waited_ms=0, window=100, waiting=1)

@@ -11,9 +11,9 @@ from trio.testing import wait_all_tasks_blocked
 
 from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rename, Say, WhoAmI
 from protocol.errors import CloseCode, ErrorCode, Fault
-from protocol.room_events import PlayerView, Presence, Progress, Result, Room, Said, Seated, Started
+from protocol.room_events import PlayerView, Presence, Progress, Ratings, Result, Room, Said, Seated, Started
 from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge, RunDaily
-from protocol.server_messages import CurrentView, Error, Left, Lobby, WaitingMatch, WaitingOver, Welcome, YouAre
+from protocol.server_messages import CurrentView, Error, Left, Lobby, Rated, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.tournament_messages import (
     CheckIn,
     CreateTournament,
@@ -24,7 +24,7 @@ from protocol.tournament_messages import (
     Tournament,
 )
 from protocol.tournaments import TournamentOptions
-from protocol.views import ChatLine, RaceOptions
+from protocol.views import ChatLine, RaceOptions, SeatRating
 from protocol.watch_messages import AskBoardsKey, Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.net.connection import Caller
@@ -425,6 +425,28 @@ async def test_whoever_has_asked_for_a_name_and_gone_has_it_and_their_other_conn
             await wait_all_tasks_blocked()
             await trio.aclose_forcefully(other.line.stream)
         assert (await ann.hear_of(YouAre)).name == "Anna"
+
+
+async def test_whoever_leaves_a_rated_race_hears_who_won_it_and_their_rating_and_who_stays_hears_it_in_the_room(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        room = await ann.open(countdown_s=1)
+        await bob.join(room.code)
+        for client in (ann, bob):
+            await client.ready()
+        for client in (ann, bob):
+            await client.hear_of(Started)
+        await bob.play()
+        await ann.play()
+        await ann.ask(LeaveRace(), Left)
+        told = await ann.hear_of(Rated)
+        record = (await bob.hear_of(Result)).record
+        assert (told.code, told.race, told.won) == (room.code, record.id, ("Bob",))
+        assert (await bob.hear_of(Ratings)).seats == (told.rating, SeatRating(before=1000, after=1138))
+        lobby = await ann.ask(FollowLobby(), Lobby)
+        assert dict(zip(lobby.players, lobby.ratings, strict=True)) == {"Ann": told.rating.after, "Bob": 1138, "Eve": None}
+        for client in (bob, eve):
+            await client.say(Say(text="anything else?", code=room.code))
+            assert not isinstance(await client.hear(), Rated)
 
 
 async def test_what_is_said_just_before_closing_is_still_heard(house: House) -> None:

@@ -38,7 +38,7 @@ async def won_by_the_first(table: Table, *guests: Guest, **options: Any) -> Serv
 
 async def test_everybody_hears_what_a_race_that_counts_did_to_ratings_after_its_result(table: Table, ann: Guest, bob: Guest) -> None:
     told: list[tuple[str, int, int]] = []
-    table.rooms.on_rated.append(lambda player, rating: told.append((player, rating.worth, rating.races)))
+    table.rooms.on_rated.append(lambda player, rating, news: told.append((player, rating.worth, rating.races)))
     await won_by_the_first(table, ann, bob)
     for guest in (ann, bob):
         assert heard_in_order(guest) == [Result, Ratings]
@@ -139,7 +139,7 @@ async def test_ratings_that_cannot_be_read_cost_nothing_but_their_news(caplog: p
 
 async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(table: Table, ann: Guest, bob: Guest) -> None:
     rated: list[str] = []
-    table.rooms.on_rated.append(lambda player, rating: rated.append(player))
+    table.rooms.on_rated.append(lambda player, rating, news: rated.append(player))
     room = await table.racing(ann, bob)
     read, back_at = table.journal.rating_changes, trio.current_time() + 20
 
