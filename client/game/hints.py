@@ -17,8 +17,11 @@ LONGEST = 75
 """Columns for a sentence in the smallest terminal. With more, it says more about where cards can be moved to."""
 
 
-def hint(view: View, board: Board, *, racing: bool = True, held: str = "", columns: int = LONGEST) -> str:
-    """One sentence of at most `columns` columns: what the player can do now. racing: whether their race has started."""
+def hint(view: View, board: Board, *, racing: bool = True, held: str = "", columns: int = LONGEST, first: tuple[str, ...] = ()) -> str:
+    """One sentence of at most `columns` columns: what the player can do now. racing: whether their race has started.
+
+    first: places whose cards are named first, in this order, if they can go home.
+    """
     if not racing:
         return f"Here {'is your carpet' if board.family == 'carpet' else 'are your cards'}: look it over, the clock starts in a moment."
     if not view.moves:
@@ -29,7 +32,7 @@ def hint(view: View, board: Board, *, racing: bool = True, held: str = "", colum
         offers = (("w", "w with the waste's top card"), ("s", "s with the next stock card"))
         ways = [text for place, text in offers if f"{place}:{view.pending}" in view.moves]
         return f"Fill the gap at {view.pending}: {', '.join(ways)}."
-    able = _ordered(view, homeward(view))
+    able = tuple(filter(is_place, homeward(view, first)))
     if able:
         text = f"{'One card' if len(able) == 1 else f'{len(able)} cards'} can go home: {_names(able)}"
         others = _others(view, columns - len(text) - 3)

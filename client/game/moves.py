@@ -143,10 +143,20 @@ def choices(view: View, held: str) -> frozenset[str]:
     return frozenset(source(move) for move in moves_onto(view, held))
 
 
-def homeward(view: View) -> tuple[str, ...]:
-    """The places whose card can go to a foundation now, in view order, with the waste last."""
+def homeward(view: View, first: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The places whose card can go to a foundation now: those in `first` in its order, then in view order, with the waste last."""
     able = {source(move) for move in view.moves if goes_home(move)}
-    return (*(slot for slot in view.piles if slot in able), *(("w",) if "w" in able else ()))
+    return tuple(place for place in dict.fromkeys((*first, *view.piles, "w")) if place in able)
+
+
+def next_home(view: View, first: tuple[str, ...] = ()) -> str | None:
+    """The move that sends the first card of `homeward` home, onto the lower foundation if it fits two; None if no card can go.
+
+    Which card goes first costs nothing: each of the others can still go after it. So the order is the one that the player sees.
+    """
+    places = homeward(view, first)
+    moves = filter(goes_home, moves_from(view, places[0])) if places else ()
+    return min(moves, key=lambda move: view.foundations.get(destination(view, move), 0), default=None)
 
 
 def fillable(view: View) -> frozenset[str]:

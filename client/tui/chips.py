@@ -31,6 +31,11 @@ def dealt(chips: tuple[Chip, ...], view: View) -> tuple[Chip, ...]:
     return (*kept.values(), *(Chip(key, place, cards[place]) for place, key in zip(fresh, free, strict=False)))
 
 
+def keyed(chips: tuple[Chip, ...]) -> tuple[str, ...]:
+    """The places of the chips in the order of their keys, the handiest first."""
+    return tuple(chip.place for chip in sorted(chips, key=lambda chip: CHIPS.index(chip.key)))
+
+
 def chips_of(chips: tuple[Chip, ...], view: View, held: str) -> tuple[Chip, ...]:
     """The chips that count now: while a card is held, those of the places where it may go."""
     if not held:

@@ -61,8 +61,8 @@ HOW_TO_PLAY = (
     "cards home, then whoever was first.",
 )
 HOW_TO_MOVE = (
-    "Each card that can be played has a key on it: press that key. Space sends the next card home, G all that go. Or use the name",
-    "of its slot (b3), the cursor and enter, or the mouse. Cards that go home are lit:",
+    "Each card that can be played has a key on it: press that key. Space sends the next card home, key 1 before 2 and the waste",
+    "last; G sends all that go. Or use the name of its slot (b3), the cursor and enter, or the mouse. Cards that go home are lit:",
     "{up} goes home, {down} goes home from the King down, {both} may do either; {moves} goes elsewhere. A card that can go several ways",
     "is picked up first: then press where it goes (a slot, a foundation, w, + or -), or the card again for the first way; esc lets go.",
     "In a quilt the bright cards are free: one of their narrow ends touches no other card.",

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from client.game.board import Board, run_home
 from client.game.hints import why_not
-from client.game.moves import destination, goes_home, moves_from, press, source, target
+from client.game.moves import goes_home, homeward, moves_from, next_home, press, source, target
 from client.state.room import RoomModel, race_clock_ms
 from client.tui.actions import After, GoOn, Send
+from client.tui.chips import keyed
 from client.tui.room import still_racing
 from client.tui.step import Step
 from protocol.client_messages import Move
@@ -57,7 +58,7 @@ def _press(step: Step, room: RoomModel, view: View, place: str) -> Step:
         # A whole move was typed.
         return send_move(step, room, place) if place in view.moves else _refuse(step, f"{place[:8]} is not a legal move now.")
     if place == HOME:
-        best = best_home(view)
+        best = next_home(view, keyed(step.ui.chips))
         return _refuse(step, "No card can go home now.") if best is None else send_move(step, room, best)
     if place in (UP, DOWN):
         return _send_home(step, room, view, place)
@@ -83,11 +84,6 @@ def _refuse(step: Step, why: str) -> Step:
 def take_back(step: Step) -> Step:
     """Drop what was typed ahead, and say so."""
     return step.but(ahead=(), homing=False, taken_back=step.ui.ahead or step.ui.taken_back)
-
-
-def best_home(view: View) -> str | None:
-    """The move that brings a card home onto the lowest foundation, which keeps the foundations level."""
-    return min(filter(goes_home, view.moves), key=lambda move: view.foundations.get(destination(view, move), 0), default=None)
 
 
 def all_fit(board: Board, view: View) -> bool:
@@ -137,7 +133,7 @@ def go_on(step: Step) -> Step:
     early_ms = -race_clock_ms(room.started_at_ms, step.now_ms)
     if early_ms > 0:
         return step.then(After(early_ms, GoOn()))
-    best = best_home(room.view) if room.view is not None else None
+    best = next_home(room.view, keyed(step.ui.chips)) if room.view is not None else None
     waits = step.ui.held or step.ui.ahead or step.state.in_flight is not None or step.state.link.state != "connected"
     return step if best is None or waits or not still_racing(step) else send_move(step, room, best)
 
@@ -162,7 +158,7 @@ def _why_not_all(step: Step, room: RoomModel, view: View) -> str:
         return why_not(view, step.state.board(room, view), HOME, room.own)
     if step.ui.held:
         return "First put the held card back (esc)."
-    return "" if best_home(view) is not None else "No card can go home now."
+    return "" if homeward(view) else "No card can go home now."
 
 
 def send_move(step: Step, room: RoomModel, move: str) -> Step:

@@ -21,7 +21,7 @@ from client.tui import lessons
 from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
 from client.tui.bars import seat_name
 from client.tui.cards import CardSize
-from client.tui.chips import CHIPS, Chip, chips_of
+from client.tui.chips import CHIPS, Chip, chips_of, keyed
 from client.tui.cursor import NAMED, moved, type_slot
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.marks import Marks, marks_of
@@ -56,7 +56,7 @@ TALK_ROWS = 6
 KEYS: Keys = (
     Binding(Command.CHIP, tuple(CHIPS), "card", "Play the card with this key; put the held one there.", shown=False),
     Binding(Command.PLAY, ("enter",), "play", "Play the card under the cursor, or put the held card there."),
-    Binding(Command.SEND_HOME, (" ",), "home", "Send the next card home; a held card goes to the cursor."),
+    Binding(Command.SEND_HOME, (" ",), "home", "Send a card home, key 1 before 2; a held card to the cursor."),
     Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, if the race allows it.", shown=False),
     Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
     Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
@@ -184,8 +184,11 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
-    ended = SEAT_ENDS.get(own.state)
-    text = hint(view, board, racing=racing, held=scene.ui.held, columns=max(width - 5, LONGEST)) if ended is None else ended.own
+    ended, columns = SEAT_ENDS.get(own.state), max(width - 5, LONGEST)
+    if ended is None:
+        text = hint(view, board, racing=racing, held=scene.ui.held, columns=columns, first=keyed(scene.ui.chips))
+    else:
+        text = ended.own
     others = [seat_name(info) for info in room.seats if info is not own and info.state == "racing"]
     if others and own.state in ("stalled", "stopped"):
         text += f" {others[0]} is still racing." if len(others) == 1 else f" {len(others)} others are still racing."

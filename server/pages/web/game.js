@@ -209,7 +209,7 @@ export class Game {
     if (!player.held && room.options.autoplay && allFit(this.rules.family, view)) return `Every card goes home now: All home${TOUCH.matches ? "" : `, or ${allHomeKey(view)}`}.`;
     // Of the position after a move on its way, nobody here knows the moves yet.
     if (player.inFlight && !player.held) return this.#hinted;
-    this.#hinted = hint(player.shown.moves.length ? player.shown : view, this.rules, player.held, !TOUCH.matches);
+    this.#hinted = hint(player.shown.moves.length ? player.shown : view, this.rules, player.held, !TOUCH.matches, player.chips);
     return this.#hinted;
   }
 

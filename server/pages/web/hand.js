@@ -3,7 +3,7 @@
 // One move is on its way at a time; what is pressed meanwhile is played when the answer is there, against the position of then. So is at the start
 // what is pressed before it: the cards come ahead of it, and no move is taken by then.
 
-import { bestHome, dealtChips, glides, isWhole, press, preview, source } from "./moves.js";
+import { dealtChips, glides, isWhole, nextHome, press, preview, source } from "./moves.js";
 
 const AHEAD = 8;
 /** More letters no move has. */
@@ -68,7 +68,7 @@ export class Hand {
     if (this.#waits) return;
     if (this.isHoming) this.sendAllHome();
     else if (this.isAuto && room.options.autoplay && !this.held && this.isOnline) {
-      const best = bestHome(room.view);
+      const best = nextHome(room.view, this.chips);
       if (best !== null) this.#move(best);
     }
   }
@@ -106,7 +106,7 @@ export class Hand {
       this.tell("refusedPress", place);
     };
     if (place === HOME) {
-      const best = bestHome(room.view);
+      const best = nextHome(room.view, this.chips);
       return best === null ? refuse() : this.#move(best);
     }
     if (isWhole(place)) return room.view.moves.includes(place) ? this.#move(place) : refuse();
@@ -138,7 +138,7 @@ export class Hand {
       this.isHoming = true;
       return;
     }
-    const best = room?.isRacing && !this.held ? bestHome(room.view) : null;
+    const best = room?.isRacing && !this.held ? nextHome(room.view, this.chips) : null;
     if (best === null && !this.isHoming) this.tell("note", "No card can go home now.");
     this.isHoming = best !== null;
     if (best !== null) this.#move(best);

@@ -1,19 +1,19 @@
 // Sentences about a position for its player: what they can do now, and why a press did nothing. Read off the view alone, as the terminal's are.
 
 import { cardTexts } from "./boards.js";
-import { FACE_DOWN, choices, goesHome, movesFrom, source, target } from "./moves.js";
+import { FACE_DOWN, choices, goesHome, homeward, movesFrom, source, target } from "./moves.js";
 
 const NAMED = 4;
 const PLACES = /^([a-jp][1-9]|[ws])$/;
 
-/** One sentence: what the player can do now; without hasKeys it names no key. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} held */
-export function hint(view, rules, held = "", hasKeys = true) {
+/** One sentence: what the player can do now; without hasKeys it names no key. chips: their order is that of the cards that go home. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} held */
+export function hint(view, rules, held = "", hasKeys = true, chips = []) {
   if (!view.moves.length) return "No move is left.";
   if (held) return heldHint(view, held);
   if (view.pending !== null) {
     return `Fill the gap at ${view.pending}: take ${waysToFill(view)}.`;
   }
-  const able = ordered(view, view.moves.filter(goesHome).map(source));
+  const able = homeward(view, chips).filter((place) => PLACES.test(place));
   const others = otherMoves(view);
   const turn = rules.has_waste ? "turn the stock" : "deal a row from the stock";
   const all = hasKeys ? ` (${allHomeKey(view)}: all)` : "";

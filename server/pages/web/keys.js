@@ -16,7 +16,7 @@ export const KEY_ROWS = [
   ["click, tap", "Play a card. If it can go to several places, press where."],
   ["digit or letter on a card", "Play that card."],
   ["b3", "Play the card at b3; for columns h and j: ’h3, ’j2."],
-  ["space", "Send the next card home; a held card goes to the marked place."],
+  ["space", "Send a card home, key 1 before 2; a held card to the marked place."],
   ["G, g", "Send home all that can go (g if no column is g)."],
   ["H", "What fits goes home by itself, on or off."],
   [":", "Type a whole move: b3, w, s, w:b3, c5:w, b3+."],

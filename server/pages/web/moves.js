@@ -76,10 +76,19 @@ export function choices(view, held) {
   return new Set(begins.length ? begins.map((move) => destination(view, move)) : movesOnto(view, held).map(source));
 }
 
-/** Of the moves that bring a card home the one onto the lowest foundation. @param {View} view @returns {string | null} */
-export function bestHome(view) {
+/** The places whose card can go home now: those with a key in the order of their keys, the waste last. @param {View} view @param {Chip[]} chips @returns {string[]} */
+export function homeward(view, chips = []) {
+  const able = new Set(view.moves.filter(goesHome).map(source));
+  const keyed = [...chips].sort((one, other) => CHIPS.indexOf(one.key) - CHIPS.indexOf(other.key)).map((chip) => chip.place);
+  return [...new Set([...keyed, ...Object.keys(view.piles), "w"])].filter((place) => able.has(place));
+}
+
+/** The move that sends the first of these cards home, onto the lower foundation if it fits two. @param {View} view @param {Chip[]} chips @returns {string | null} */
+export function nextHome(view, chips = []) {
+  const [first] = homeward(view, chips);
   const height = (move) => view.foundations[destination(view, move)] ?? 0;
-  return view.moves.filter(goesHome).reduce((best, move) => (best === null || height(move) < height(best) ? move : best), null);
+  return view.moves.filter((move) => goesHome(move) && source(move) === first)
+    .reduce((best, move) => (best === null || height(move) < height(best) ? move : best), null);
 }
 
 /** Whether every card that is left goes home one after the other, without the stock. Of a quilt that is not to be known so easily: its cards

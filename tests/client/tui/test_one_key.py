@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client.connection.events import Lost
-from client.game.board import Board
-from client.game.moves import destination, source, top_card
+from client.game.board import Board, board_of
+from client.game.hints import hint
+from client.game.moves import destination, homeward, next_home, source, top_card
 from client.tui.actions import Press
-from client.tui.chips import CHIPS, chips_of, dealt
+from client.tui.chips import CHIPS, Chip, chips_of, dealt, keyed
 from client.tui.keymap import SLOT_STARTERS, Command, commands
 from client.tui.playing import AHEAD, all_fit
 from client.tui.race import KEYS, SCREEN
@@ -83,12 +84,40 @@ def test_a_card_keeps_its_chip_while_it_can_be_played(rules: str, seed: bytes, m
         assert chip.key == keys.get((chip.place, chip.card), chip.key)
 
 
+@pytest.mark.parametrize("rules", tables.ALL)
+@settings(max_examples=5)
+@given(seed=SEEDS, moves=st.integers(0, 120))
+def test_space_sends_home_the_card_that_the_hint_names_first_which_has_the_first_key(rules: str, seed: bytes, moves: int) -> None:
+    chips: tuple[Chip, ...] = ()
+    for view in (tables.view_after(rules, moves + more, seed=seed) for more in range(3)):
+        chips = dealt(chips, view)
+        keys = {chip.place: CHIPS.index(chip.key) for chip in chips}
+        places = homeward(view, keyed(chips))
+        assert [keys[place] for place in places if place in keys] == sorted(keys[place] for place in places if place in keys)
+        assert "w" not in places[:-1]
+        move = next_home(view, keyed(chips))
+        assert (source(move) if move is not None else None) == (places[0] if places else None)
+        if places and view.pending is None:
+            named = hint(view, board_of(None, view), columns=1000, first=keyed(chips)).partition("home: ")[2]
+            assert named.startswith("waste (w)" if places[0] == "w" else places[0])
+
+
+async def test_a_card_that_kept_its_key_goes_home_before_one_higher_up_with_a_later_key(mock_clock: trio.testing.MockClock) -> None:
+    """In a quilt, one key is dealt after the other as cards become free."""
+    before = scenes.view_with("b2 w", foundations={"S": 9, "H": 9, "D": 1, "C": 1})
+    async with racing() as run:
+        await run.say(answer("c1", 1, before), answer("b2", 2, replace(before, moves=("a1", "b2", "w"))))
+        assert run.screen.shows("3 cards can go home: b2, a1, waste (w)")
+        await run.give(" ")
+        assert sent(run) == ["b2"]
+
+
 async def test_space_sends_the_next_card_home_and_says_where_none_goes(mock_clock: trio.testing.MockClock) -> None:
     async with racing() as run:
         await run.give(" ")
-        # Onto the lowest foundation: the four of diamonds.
-        assert sent(run) == ["c2"]
-        await run.say(answer("c2", 1, scenes.middle_view(pending=True)))
+        assert run.screen.shows("3 cards can go home: c1, c2, a3")
+        assert sent(run) == ["c1"]
+        await run.say(answer("c1", 1, scenes.middle_view(pending=True)))
         await run.give(" ")
         assert sent(run) == []
         assert run.screen.shows("No card can go home now.")

@@ -21,13 +21,13 @@ from msgspec.structs import replace
 
 from client.game.board import board_of
 from client.game.hints import hint
-from client.game.moves import choices, homeward, press, suggested
+from client.game.moves import choices, homeward, next_home, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
 from client.text.formatting import rated_sentence
-from client.tui.chips import CHIPS, Chip, chips_of, dealt
+from client.tui.chips import CHIPS, Chip, chips_of, dealt, keyed
 from client.tui.outcome import headline
-from client.tui.playing import all_fit, best_home
+from client.tui.playing import all_fit
 from protocol.cards import FACE_DOWN
 from protocol.fairness import derive_seed
 from protocol.record import from_json
@@ -78,7 +78,7 @@ def walk(rules: str) -> list[tuple[View, str]]:
         view = see(position)
         if not view.moves:
             break
-        move = best_home(view) if number % 3 else view.moves[number % len(view.moves)]
+        move = next_home(view) if number % 3 else view.moves[number % len(view.moves)]
         move = move or view.moves[number % len(view.moves)]
         made.append((view, move))
         position = position.play(move)
@@ -96,7 +96,7 @@ def places(view: View) -> list[str]:
 
 def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
     script = """
-        const { press, suggested, preview, choices, dealtChips, chipsOf, bestHome, allFit } = await import(`${web}/moves.js`);
+        const { press, suggested, preview, choices, dealtChips, chipsOf, homeward, nextHome, allFit } = await import(`${web}/moves.js`);
         const told = given.map((game) => {
             let chips = [];
             return game.map(({ family, view, move, places, helds }) => {
@@ -108,7 +108,8 @@ def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
                     preview: preview(view, move),
                     chips: chips.map(({ key, place, card }) => [key, place, card]),
                     held: helds.map((held) => chipsOf(chips, view, held).map(({ key, place }) => [key, place])),
-                    best: bestHome(view),
+                    home: homeward(view, chips),
+                    next: nextHome(view, chips),
                     fits: allFit(family, view),
                 };
             });
@@ -133,7 +134,8 @@ def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
                     "preview": json.loads(msgspec.json.encode(preview(view, move))),
                     "chips": [list(chip) for chip in chips],
                     "held": [[[chip.key, chip.place] for chip in chips_of(chips, view, held)] for held in helds],
-                    "best": best_home(view),
+                    "home": list(homeward(view, keyed(chips))),
+                    "next": next_home(view, keyed(chips)),
                     "fits": all_fit(board, view),
                 }
             )
@@ -152,15 +154,18 @@ def test_the_keys_of_chips_are_those_of_the_terminal() -> None:
 def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:
     script = """
         const { hint } = await import(`${web}/hints.js`);
-        console.log(JSON.stringify([true, false].map((hasKeys) => given.map((view) => hint(view, { has_waste: true }, "", hasKeys)))));
+        const told = (hasKeys) => given.map(({ view, chips }) => hint(view, { has_waste: true }, "", hasKeys, chips));
+        console.log(JSON.stringify([true, false].map(told)));
     """
     given, expected = [], []
     for game in games().values():
+        chips: tuple[Chip, ...] = ()
         for view, _ in game:
+            chips = dealt(chips, view)
             if not homeward(view) or view.pending is not None:
                 continue
-            said = hint(view, board_of(None, view), columns=1000).partition(";")[0].removesuffix(".")
-            given.append(msgspec.to_builtins(view))
+            said = hint(view, board_of(None, view), columns=1000, first=keyed(chips)).partition(";")[0].removesuffix(".")
+            given.append({"view": msgspec.to_builtins(view), "chips": [chip._asdict() for chip in chips]})
             expected.append(f"{said.replace('waste (w)', 'the waste')}.")
     for key in ("g", "G"):
         assert any(f"({key}: all)" in said for said in expected)
@@ -629,7 +634,7 @@ def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
         }}
         console.log(JSON.stringify(steps));
     """
-    view, best = next((view, home) for view, _ in games()["carpet"] if (home := best_home(view)))
+    view, best = next((view, home) for view, _ in games()["carpet"] if (home := next_home(view)))
     by_hand = "This race is played by hand: each card home takes a key of its own."
     told = node(script, {"view": msgspec.to_builtins(view)})
     assert told[0] == [None]
@@ -771,7 +776,7 @@ def test_what_was_pressed_ahead_and_is_not_played_is_told_and_so_is_why_not_all_
         (view, source(move))
         for view, _ in games()["persian-rug"]
         for move in view.moves
-        if best_home(view) and press(view, "", source(move)).held
+        if next_home(view) and press(view, "", source(move)).held
     )
     assert node(script, {"view": msgspec.to_builtins(view), "place": "a1", "held": held}) == [
         [[], []],
