@@ -16,21 +16,10 @@ from protocol.views import GhostInfo, SeatInfo
 
 
 class Stroke(NamedTuple):
-    """What a seat just did. cards: how many went home. is_fresh: at this very moment. beats, is_loud: its heart, during its last cards."""
+    """What a seat just did. cards: how many went home. is_fresh: at this very moment."""
 
     cards: int
     is_fresh: bool
-    beats: bool
-    is_loud: bool
-
-    @property
-    def gain(self) -> Line:
-        """What to show before the count: behind the name it would read as a lead."""
-        return [("pulse", f"+{self.cards}  ")] if self.cards else []
-
-    def heart(self, theme: Theme) -> Line:
-        """What to show behind the name."""
-        return [("bad" if self.is_loud else "faint", f" {theme.glyphs.heart}")] if self.beats else []
 
 
 LEAST_NAME = 4
@@ -116,11 +105,11 @@ def seat_lines(
         # Give up one column of the gap if that keeps the name whole.
         gap = " " if text_width(name) + kept + 1 + len(word) + 1 + line_width(count) == width else "  "
         count = [("good" if info.state == "won" else "bad", f"{word}{gap}"), *count]
-    heart: Line = stroke.heart(theme) if stroke is not None else []
     if stroke is not None and not word:
-        count = [*stroke.gain, *count]
-    who = f"{clip(name, width - line_width(count) - line_width(heart) - kept - 1)}{kind}"
-    lines = [spread([(role, who), *heart], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
+        # `17→21/52`. With a plus sign, what they just brought home would read as a lead.
+        count = [("pulse", f"{info.home - stroke.cards}{theme.glyphs.rise}"), *count]
+    who = f"{clip(name, width - line_width(count) - kept - 1)}{kind}"
+    lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
     if rows == 2:
         return lines
     suits: Line = []

@@ -155,7 +155,7 @@ def _time_and_moves(seat: SeatRecord) -> Line:
 
 def _change(scene: Scene, rating: SeatRating) -> str:
     """`1500 → 1512 (+12)`."""
-    return f"{rating.before} {'->' if scene.theme.is_ascii else '→'} {rating.after} ({rating.after - rating.before:+})"
+    return f"{rating.before} {scene.theme.glyphs.rise} {rating.after} ({rating.after - rating.before:+})"
 
 
 def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:

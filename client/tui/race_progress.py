@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from client.game.moves import goes_home, target
 from client.state.progress import RECENT_MS, curves, gained, lead
 from client.state.room import Played, RoomModel, race_clock_ms
-from client.text.formatting import clock_text, deck_size, on_last_cards
+from client.text.formatting import clock_text, deck_size
 from client.text.width import clip, fit, text_width
 from client.tui.bars import Stroke, all_bars, seat_name
 from client.tui.cards import card_name
@@ -20,8 +20,6 @@ from protocol.views import SeatInfo
 
 STROKE_MS = 400
 """How long a bar stands out after it has grown."""
-BEAT_MS = 450
-"""Between two heartbeats of somebody who is down to their last cards."""
 NEAR_MS = 500
 """Of two moments as close as this, the server alone knows which was earlier: here they are known as they were heard."""
 CURVE_ROWS = (7, 12)
@@ -36,7 +34,7 @@ def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everybody's bar, and below them who leads, if there is a row for it."""
     away = room.away_ms(scene.clock_ms)
     total = deck_size(scene.model.rules, room.options)
-    strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info, total))}
+    strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info))}
     drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
     words = lead_sentence(scene, room, width)
     if not words or drawn.height >= height:
@@ -48,15 +46,12 @@ def _clock(scene: Scene, room: RoomModel) -> int:
     return max(race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
 
 
-def _stroke(scene: Scene, room: RoomModel, info: SeatInfo, total: int) -> Stroke | None:
-    """What a seat just did, and how its heart beats. The player's own gains are left out: they see them on the table."""
-    if info.state != "racing" or room.phase != "racing" or info.seat >= len(room.points):
+def _stroke(scene: Scene, room: RoomModel, info: SeatInfo) -> Stroke | None:
+    """What a seat just did. The player's own gains are left out: they see them on the table."""
+    if info.state != "racing" or room.phase != "racing" or info.seat == room.seat or info.seat >= len(room.points):
         return None
     cards, since_ms = gained(room.points[info.seat], _clock(scene, room))
-    told = cards if info.seat != room.seat and since_ms < RECENT_MS else 0
-    beats = on_last_cards(info, total)
-    loud = beats and (not scene.ui.settings.motion or scene.now_ms // BEAT_MS % 2 == 0)
-    return Stroke(told, is_fresh=told > 0 and since_ms < STROKE_MS, beats=beats, is_loud=loud) if told or beats else None
+    return Stroke(cards, is_fresh=since_ms < STROKE_MS) if cards and since_ms < RECENT_MS else None
 
 
 def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
@@ -164,6 +159,5 @@ def _played(scene: Scene, played: Played, width: int) -> Line:
 
 def times(scene: Scene, room: RoomModel) -> Hashable:
     """What changes with time alone."""
-    clock, total = _clock(scene, room), deck_size(scene.model.rules, room.options)
-    strokes = tuple(_stroke(scene, room, info, total) for info in room.seats)
-    return strokes, clock // CURVE_MS if room.phase == "racing" else 0
+    strokes = tuple(_stroke(scene, room, info) for info in room.seats)
+    return strokes, _clock(scene, room) // CURVE_MS if room.phase == "racing" else 0

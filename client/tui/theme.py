@@ -198,7 +198,7 @@ class Glyphs(Struct, frozen=True):
     levels: str = "▃▅▇█"
     passed: str = "━"
     parting: str = "◆"
-    heart: str = "♥"
+    rise: str = "→"
     rounded: Border = Border(*"╭─╮│╰╯")
 
 
@@ -231,7 +231,7 @@ ASCII: Final = Glyphs(
     levels="123456789",
     passed="=",
     parting="X",
-    heart="<3",
+    rise="->",
     rounded=Border(*"+-+|++"),
 )
 

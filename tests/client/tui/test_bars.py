@@ -61,11 +61,11 @@ def test_a_player_who_is_away_is_shown_with_the_time_they_have_left_if_any(width
     assert "".join(text for _, text in first) == says
 
 
-def test_what_a_seat_just_brought_home_stands_before_its_count_and_its_heart_behind_its_name() -> None:
+def test_of_a_seat_that_just_brought_cards_home_one_reads_from_where_to_where_which_cannot_be_read_as_a_lead() -> None:
     info = scenes.seat(1, "Benedikt", state="racing", home=21, foundations=TOLD, ply=31)
-    stroke = Stroke(3, is_fresh=False, beats=True, is_loud=False)
-    first, *_ = seat_lines(info, 29, 3, THEME, cards=52, own=False, stroke=stroke)
-    assert "".join(text for _, text in first) == "Benedikt ♥          +3  21/52"
+    for theme, count in ((THEME, "18→21/52"), (theme_for("classic", ascii_only=True, colours=256, own=None), "18->21/52")):
+        first, *_ = seat_lines(info, 29, 3, theme, cards=52, own=False, stroke=Stroke(3, is_fresh=False))
+        assert "".join(text for _, text in first) == f"{'Benedikt':{29 - len(count)}}{count}"
 
 
 @pytest.mark.parametrize("own", [None, 0, 1, 3])
