@@ -179,8 +179,9 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
         words = "Not connected. Your seat is held; your clock runs on."
         if scene.model.link.state != "gone":
             held_s = -(-_held_ms(scene, room) // 1000)
-            held = f"Seat held {held_s} s more" if held_s > 0 else "Seat lost by now"
-            words = f"Not connected. {held}; if the server is down, no clock runs."
+            held = f"Seat held {held_s} s more; if the server is down, no clock runs."
+            lost = "Your seat is lost, unless it is the server that is down."
+            words = f"Not connected. {held if held_s > 0 else lost}"
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
