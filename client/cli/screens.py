@@ -29,6 +29,8 @@ from client.cli.options import (
 )
 from client.cli.running import finish, keep_looks, keep_own_name, need_terminal, print_sentence, run, visit
 from client.connection.address import code_in_link
+from client.storage.identity import home_folder
+from client.storage.saved_records import is_new
 from client.tui import opening
 from client.tui.start import StartBots, StartLesson, StartMatch, StartRace, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
@@ -65,7 +67,11 @@ def learn(*, settings: UiSettings) -> None:
 @with_looks()
 def play(
     bot: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The house bot to race: random, greedy or deep, weakest first. [default: greedy]")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The house bot to race: random, greedy or deep, weakest first. [default: greedy; in your first race random]",
+        ),
     ] = None,
     choose: Annotated[bool, typer.Option("--choose", help="Choose the bot and the rules on a screen; the last ones are marked.")] = False,
     alone: Annotated[bool, typer.Option("--alone", help="No bot: race the clock, and your own best times.")] = False,
@@ -91,7 +97,7 @@ def play(
     if choose and (bot, alone, rules, deal, winnable, series) != (None, False, "carpet", None, False, {}):
         fail("--choose goes with no other choice: the screens have them all.", MISUSED)
     options = race_options(
-        rules=rules, bots=[] if alone else [bot or "greedy"], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
+        rules=rules, bots=[] if alone else [bot or _usual_bot(rules)], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
     need_terminal("play")
     keep_own_name(name)
@@ -102,6 +108,11 @@ def play(
     if outcome.code is not None and outcome.reason == "signal":
         print_sentence("Your game is kept: carpet play goes on with it.")
     finish(outcome)
+
+
+def _usual_bot(rules: str) -> str:
+    """The weakest for whoever is taught the keys while they race, which is in their first race."""
+    return "random" if rules == "carpet" and is_new(home_folder()) else "greedy"
 
 
 @app.command(epilog=examples("carpet host carpet.example --rules carpet-redeal --seats 3 --private"))

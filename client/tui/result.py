@@ -291,7 +291,19 @@ def _rematch_line(scene: Scene, room: RoomModel, width: int) -> Line:
     if asked:
         names = ", ".join(clean_name(info.name or "") for info in asked)
         return [("title", f"{names} would like a rematch. Press r.")]
+    harder = _harder_bot(scene, room)
+    if harder:
+        return [("strong", f"r: rematch. The next bot is {harder}: "), ("title", f"carpet play --bot {harder}")]
     return [("strong", f"r: rematch{'' if room.series is None else ', another series'} against the same players")]
+
+
+def _harder_bot(scene: Scene, room: RoomModel) -> str:
+    """The bot that comes after the one raced on a server of the player's own, where the weakest comes first; empty if there is none."""
+    bots = [clean_name(bot.name) for bot in scene.model.bots]
+    raced = [info.bot for info in room.opponents]
+    if not scene.ui.own_server or room.series is not None or len(raced) != 1 or raced[0] not in bots[:-1]:
+        return ""
+    return bots[bots.index(raced[0]) + 1]
 
 
 THINKING = "Thinking about your game with every card known..."

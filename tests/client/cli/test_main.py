@@ -17,7 +17,10 @@ from client.cli import main as cli
 from client.cli import screens
 from client.cli.command_table import COMMANDS
 from client.connection.errors import Failure
+from client.local import sitting
 from client.replay.own_server import server_environment
+from client.storage.saved_records import TAUGHT
+from client.tui.start import AppOutcome, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.pages import LADDER_PLAYERS
 from protocol.views import RaceOptions, SeriesOptions
@@ -373,6 +376,40 @@ def test_an_interrupt_ends_a_replay_that_still_reads_its_record() -> None:
         finally:
             process.kill()
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_first", "raced"),
+    [
+        ([], True, ("random",)),
+        ([], False, ("greedy",)),
+        (["--rules", "colorado"], True, ("greedy",)),
+        (["--bot", "deep"], True, ("deep",)),
+        (["--alone"], True, ()),
+    ],
+)
+def test_the_race_that_teaches_the_keys_is_against_the_easiest_bot_unless_one_is_named(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    arguments: list[str],
+    is_first: bool,
+    raced: tuple[str, ...],
+) -> None:
+    played: list[RaceOptions] = []
+
+    async def play(options: RaceOptions, **others: object) -> AppOutcome:
+        played.append(options)
+        return AppOutcome("quit", UiSettings())
+
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path))
+    monkeypatch.setattr(sitting, "play", play)
+    monkeypatch.setattr(screens, "need_terminal", lambda command: None)
+    monkeypatch.setattr(screens.opening, "show", lambda start, settings: None)
+    if not is_first:
+        (tmp_path / TAUGHT).write_bytes(b"")
+    assert run(capsys, "play", *arguments).status == 0
+    assert [options.bots for options in played] == [raced]
 
 
 @pytest.mark.parametrize("command", [["play"], ["host", "carpet.example"]], ids=lambda command: command[0])
