@@ -46,6 +46,12 @@ def seat_name(info: SeatInfo) -> str:
     return clean_name(info.name) or "nameless"
 
 
+def _cut_name(name: str, width: int, theme: Theme) -> str:
+    """The name in at most `width` columns, with a sign where it was cut."""
+    sign = theme.glyphs.cut
+    return name if text_width(name) <= width or width < LEAST_NAME else clip(name, width - len(sign)).rstrip() + sign
+
+
 def status_word(info: SeatInfo, away_ms: int | None, room: int) -> str:
     """What there is to say about a seat besides its cards, if anything. away_ms: the time left to come back. room: columns to say it in."""
     word = end_word(info.state)
@@ -94,7 +100,7 @@ def seat_lines(
         room = max(width - line_width(tail) - 10, 1)
         word = "" if beaten else status_word(info, away_ms, room)
         middle: Line = [("good" if info.state == "won" else "bad", fit(word, room))] if word else bar(info.home, cards, room, theme, grows)
-        return [[(role, fit(name, 9) + " "), *middle, *tail]]
+        return [[(role, fit(_cut_name(name, 9, theme), 9) + " "), *middle, *tail]]
     count_role = "good" if on_last_cards(info, cards) else "strong"
     count: Line = [(count_role, home), ("faint", f"/{cards}")]
     kind = " (you)" if own else " (ghost)" if is_ghost else " (bot)" if info.bot is not None else ""
@@ -108,16 +114,19 @@ def seat_lines(
     if stroke is not None and not word:
         # `17→21/52`. With a plus sign, what they just brought home would read as a lead.
         count = [("pulse", f"{info.home - stroke.cards}{theme.glyphs.rise}"), *count]
-    who = f"{clip(name, width - line_width(count) - kept - 1)}{kind}"
+    who = f"{_cut_name(name, width - line_width(count) - kept - 1, theme)}{kind}"
     lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
     if rows == 2:
         return lines
     suits: Line = []
     # In a swap the others' foundations are not known, and a ghost's never are.
     for suit, number in foundation_counts(info.foundations) if info.foundations and not is_ghost else ():
-        # With two decks a suit has two foundations: show their sum.
-        top = (_rank(number) if cards <= DECK_SIZE else str(number)).replace("T", "10")
-        suits += [(f"suit {suit}", theme.glyphs.suits[suit]), ("faint", fit(top, 3))]
+        sign = (f"suit {suit}", theme.glyphs.suits[suit])
+        if cards <= DECK_SIZE:
+            suits += [sign, ("faint", fit(_rank(number).replace("T", "10"), 3))]
+        else:
+            # With two decks a suit has two foundations: show their sum, before the sign, since a top card stands behind it.
+            suits += [("faint", f"{number:>2}"), sign, ("felt", " ")]
     lines.append(spread(suits, [("faint", counted(info.ply, "move"))], width, "felt"))
     return lines
 

@@ -146,8 +146,7 @@ def _below(scene: Scene, marks: Marks, width: int) -> list[Line]:
         lines.append([("title", " next "), *_faces(scene, view.stock_next)])
     under: Line = []
     if len(view.waste) > 1:
-        shown = view.waste[-2 : -2 - max(width - 8, 0) // 4 : -1]
-        under = [("faint", " under "), *small_cards(scene.theme, shown)]
+        under = [("faint", " under "), *_beneath(scene.theme, view.waste[-2::-1], width - 8)]
     lines.append(under)
     if view.redeals:
         lines.append([("title" if _redeals(marks) else "faint", f" redeals left: {view.redeals}")])
@@ -156,6 +155,13 @@ def _below(scene: Scene, marks: Marks, width: int) -> list[Line]:
 
 def _faces(scene: Scene, names: tuple[str, ...]) -> Line:
     return [piece for name in names for piece in ((f"card {name[1:]}", fit(f" {cards.card_name(name, scene.theme)}", 5)), ("felt", " "))]
+
+
+def _beneath(theme: Theme, names: tuple[str, ...], columns: int) -> Line:
+    """As many cards as fit, and how many more there are."""
+    room = max(columns - (3 if len(names) * 4 > columns else 0), 0) // 4
+    more = len(names) - room
+    return [*small_cards(theme, names[:room]), *([("faint", f"+{more}")] if more > 0 else [])]
 
 
 def small_cards(theme: Theme, names: tuple[str, ...]) -> Line:
@@ -189,12 +195,7 @@ def _reserve(scene: Scene, marks: Marks, name: str, width: int) -> Line:
     (line,) = cards.edged([top], theme, cursor=marks.cursor == name)
     line = [("faint", f"{name} "), *line]
     left = width - 3 - cards.TINY.width - EDGES - 1
-    beneath = pile[-2::-1] if len(pile) > 1 else ()
-    room = (left - (3 if len(beneath) * 4 > left else 0)) // 4
-    line += [("felt", " "), *small_cards(scene.theme, beneath[:room])]
-    if len(beneath) > room:
-        line.append(("faint", f"+{len(beneath) - room}"))
-    return line
+    return [*line, ("felt", " "), *_beneath(theme, pile[-2::-1] if len(pile) > 1 else (), left)]
 
 
 def peek(scene: Scene, view: View, place: str) -> str:

@@ -199,6 +199,7 @@ class Glyphs(Struct, frozen=True):
     passed: str = "━"
     parting: str = "◆"
     rise: str = "→"
+    cut: str = "…"
     rounded: Border = Border(*"╭─╮│╰╯")
 
 
@@ -232,6 +233,7 @@ ASCII: Final = Glyphs(
     passed="=",
     parting="X",
     rise="->",
+    cut="..",
     rounded=Border(*"+-+|++"),
 )
 

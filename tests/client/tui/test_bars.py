@@ -49,8 +49,8 @@ def test_the_end_of_a_bots_name_comes_before_the_space_between_its_state_and_its
     ("width", "rows", "cards", "says"),
     [
         (40, 3, 52, "Benedikt          away, 56 s left  21/52"),
-        (29, 3, 52, "Benedi away, 56 s left  21/52"),
-        (28, 2, 104, "Bene away, 56 s left  21/104"),
+        (29, 3, 52, "Bened… away, 56 s left  21/52"),
+        (28, 2, 104, "Ben… away, 56 s left  21/104"),
         (27, 2, 104, "Benedikt       away  21/104"),
         (29, 1, 52, "Benedikt  away    21 ♠2♥A♦A♣A"),
     ],
@@ -59,6 +59,14 @@ def test_a_player_who_is_away_is_shown_with_the_time_they_have_left_if_any(width
     info = scenes.seat(1, "Benedikt", connected=False, state="racing", home=21, foundations=TOLD, ply=31)
     first, *_ = seat_lines(info, width, rows, THEME, cards=cards, own=False, away_ms=56_400)
     assert "".join(text for _, text in first) == says
+
+
+def test_with_two_decks_the_cards_of_a_suit_are_counted_before_its_sign_since_behind_it_stands_a_top_card() -> None:
+    info = scenes.seat(1, "Benedikt", state="racing", home=30, foundations={"S": 9, "S-": 4, "H": 2, "H-": 0, "D": 10, "C": 5}, ply=31)
+    *_, last = seat_lines(info, 29, 3, THEME, cards=104, own=False)
+    assert "".join(text for _, text in last).split() == ["13♠", "2♥", "10♦", "5♣", "31", "moves"]
+    *_, last = seat_lines(info, 29, 3, THEME, cards=52, own=False)
+    assert "".join(text for _, text in last).split() == ["♠K", "♥2", "♦10", "♣5", "31", "moves"]
 
 
 def test_of_a_seat_that_just_brought_cards_home_one_reads_from_where_to_where_which_cannot_be_read_as_a_lead() -> None:
