@@ -146,9 +146,11 @@ def create(
     print_sentence(f"Tournament {made.id} is made, and you direct it.")
     if private:
         print_sentence("Keep its id: a private tournament is listed nowhere.")
-    print_sentence(f"For its players: carpet tournament join {address.url} {made.id}")
+    page = address.page(f"/tournament/{made.id}")
+    print_sentence(f"To play in it, or for you to direct it by keys: carpet tournament join {address.url} {made.id}")
     print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
-    print_sentence(f"To direct it by keys: carpet tournament join {address.url} {made.id}")
+    print_sentence(f"The same in a browser: {page}")
+    print_sentence(f"On a projector: {page}/screen")
 
 
 # ---- to play

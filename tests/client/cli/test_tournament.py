@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from client.cli import tournament
 from client.cli.tournament_pages import listing_lines, standings_lines, table_list
 from client.local.tournament_client import NoSuchEntrant, NoSuchTable, entrant_named, table_asked_for, verdict_of
 from protocol.tournament_messages import CorrectResult, CreateTournament, Decided
@@ -27,6 +28,21 @@ from tests.client.cli.test_main import run
 from tests.client.page_server import PageServer, page, problem
 
 ID = tournaments.ID
+
+
+def test_a_tournament_that_was_made_names_each_command_once_and_its_pages(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tournament, "_decided", lambda url, request, name: Decided(id=ID, number=1, ref=1))
+    ran = run(capsys, "tournament", "create", "wss://carpet.example", "Open")
+    said = ran.out.splitlines()
+    assert said == [
+        f"Tournament {ID} is made, and you direct it.",
+        f"To play in it, or for you to direct it by keys: carpet tournament join wss://carpet.example:443 {ID}",
+        f"To start it: carpet tournament start wss://carpet.example:443 {ID}",
+        f"The same in a browser: https://carpet.example:443/tournament/{ID}",
+        f"On a projector: https://carpet.example:443/tournament/{ID}/screen",
+    ]
 
 
 def kept(entrant: TournamentEntrant) -> EntrantDocument:
