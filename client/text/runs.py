@@ -115,13 +115,14 @@ def best_sentence(change: BestChange) -> str:
     tries = f"{counted(after.tries, 'try', 'tries')}{f', {after.wins} all home' if after.wins else ''}."
     if after.best_ms is not None:
         if before.best_ms is None:
-            when = "at your first try" if after.tries == 1 else f"for the first time, after {after.tries} tries"
-            return f"All home {when}, in {clock_text(after.best_ms)}!"
+            when = f", after {after.tries} tries" if after.tries > 1 else ""
+            return f"All home for the first time{when}, in {clock_text(after.best_ms)}!"
         if after.best_ms < before.best_ms:
             return f"New best: {clock_text(after.best_ms)}! Your best before: {clock_text(before.best_ms)}. {tries}"
         return f"Your best is {clock_text(after.best_ms)}. {tries}"
     if not before.tries:
-        return f"Your first try: {counted(after.most_home, 'card')} home."
+        # Not their first try: they may have run a deal whose record is still closed, or raced on another machine.
+        return f"The first of your bests: {counted(after.most_home, 'card')} home."
     if after.most_home > before.most_home:
         return f"New best: {counted(after.most_home, 'card')} home! Your best before: {before.most_home}. {tries}"
     return f"Your best is {counted(after.most_home, 'card')} home. {tries}"

@@ -100,7 +100,7 @@ def line_state(scene: Scene) -> Line:
             trip = "" if link.round_trip_ms is None else f" {link.round_trip_ms} ms"
             return [("head good", f" {glyphs.dot}"), ("head", f"{trip or ' on'} ")]
         case "connecting":
-            tries = f" ({link.attempt})" if link.attempt > 1 else ""
+            tries = f", try {link.attempt}" if link.attempt > 1 else ""
             return [("head bad", f" {glyphs.ring} connecting{tries} ")]
         case "returning":
             return [("head bad", f" {glyphs.ring} resuming ")]

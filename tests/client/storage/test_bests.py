@@ -52,10 +52,10 @@ def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (Best(), race(), "Your first try: 40 cards home."),
+        (Best(), race(), "The first of your bests: 40 cards home."),
         (Best(tries=1, most_home=33), race(), "New best: 40 cards home! Your best before: 33. 2 tries."),
         (Best(tries=2, most_home=41), race(), "Your best is 41 cards home. 3 tries."),
-        (Best(), race("won", 52), "All home at your first try, in 3:12.4!"),
+        (Best(), race("won", 52), "All home for the first time, in 3:12.4!"),
         (Best(tries=3, most_home=48), race("won", 52), "All home for the first time, after 4 tries, in 3:12.4!"),
         (
             Best(tries=11, wins=2, best_ms=200_100, most_home=52),

@@ -101,7 +101,7 @@ def test_a_race_against_the_clock_is_kept_among_ones_best(tmp_path: Path) -> Non
         screen.type("K")
         screen.wait_for("Stop now and keep your cards home?")
         screen.type("y")
-        screen.wait_for("Your first try: ")
+        screen.wait_for("The first of your bests: ")
         screen.wait_for("r: race the clock again")
         screen.type("r")
         screen.wait_for("race 2")
