@@ -190,7 +190,7 @@ class ReadProfile(Struct, frozen=True):
 
 
 class ReplayPast(Struct, frozen=True):
-    """Have a race of the player's past replayed, by its id; answered by `Replayed`, with the id as its digest."""
+    """Have a past race replayed, by its id; answered by `Replayed`, with the id as its digest."""
 
     race: str
 

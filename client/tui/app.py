@@ -73,6 +73,7 @@ TICK_S = 0.1
 """Between two ticks while a clock with tenths runs. A tick redraws only what has changed."""
 IDLE_TICK_S = 0.2
 NOT_HERE: Final = "There is nothing about you here."
+NO_RECORDS: Final = "There are no records to be had here."
 RACE_SIZE = (100, 32)
 """Columns and rows of the screen in a file that shows a race."""
 NOTES: Mapping[Sound, int] = {"call": 8, "start": 13, "near": 20}
@@ -273,7 +274,9 @@ class App:
 
     async def _replay_past(self, race: str) -> None:
         try:
-            assert self._jobs.profiles is not None
+            if self._jobs.profiles is None:
+                self._do(Replayed(race, None, NO_RECORDS))
+                return
             record, seat = await self._jobs.profiles.record(race)
             self._do(Replayed(race, seat, await self._jobs.replayer(record)))
         except Failure as error:

@@ -189,7 +189,7 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
     """
     marked, asked = step.ui.item, _asked_about(step.ui.question)
     if room is None:
-        step = step if before is None else _cleared(step).but(said="", unsaid="")
+        step = step if before is None else _cleared(step).but(said="", unsaid="", preparing="")
         return step if asked is None else _begin(step.but(start=asked))
     if before is not None and (before.code, before.race, before.phase) == (room.code, room.race, room.phase):
         return step
@@ -384,9 +384,9 @@ def reviewed(step: Step, answer: Reviewed) -> Step:
 
 
 def replayed(step: Step, answer: Replayed) -> Step:
-    """Open the replay, or say why there is none; not if the player has left the result, or the list of their races."""
+    """Open the replay, or say why there is none; not if the player has left the result, or the list that the race was on."""
     room = step.state.finished
-    if step.ui.you and step.ui.preparing == answer.digest:
+    if (step.ui.you or (step.ui.tournament_view is not None and step.state.room is None)) and step.ui.preparing == answer.digest:
         step = step.but(preparing="")
         if isinstance(answer.line, str):
             return step.note(answer.line)

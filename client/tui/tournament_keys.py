@@ -11,7 +11,7 @@ from client.connection.events import WATCH_REFERENCE
 from client.state.store import Model
 from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_field_closed, is_out, is_raced
 from client.text.tournaments import result_text
-from client.tui.actions import Do, Pick, ScreenAction, Typed
+from client.tui.actions import Do, Pick, ReplayPast, ScreenAction, Typed
 from client.tui.keymap import OUT, Binding, Command, Keys
 from client.tui.rulings import can_be_corrected, correct
 from client.tui.step import Step, way
@@ -32,6 +32,7 @@ from client.tui.tournament_view_state import (
 )
 from client.tui.ui_state import GiveReason
 from protocol.client_messages import JoinRace
+from protocol.pages import is_race_id
 from protocol.text import clean_name, counted
 from protocol.tournament_messages import (
     AddBot,
@@ -51,7 +52,7 @@ from protocol.watch_messages import WatchRace
 KEYS: Keys = (
     Binding(Command.ENTER, ("i",), "join", "Enter the tournament, or come back to it."),
     Binding(Command.CHECK_IN, ("c",), "check in", "Check in: you are here and ready to play."),
-    Binding(Command.PLAY, ("enter", "w"), "go, watch", "Go to your table if it waits, else watch the selected one."),
+    Binding(Command.PLAY, ("enter", "w"), "go, watch", "Go to your table, else watch or replay the selected one."),
     Binding(Command.TURN, ("tab",), "page", "The next page: tables, standings, log."),
     Binding(Command.TURN_BACK, ("shift tab",), "page", "The page before.", shown=False),
     Binding(Command.WITHDRAW, ("L",), "withdraw", "Withdraw from the tournament (asks first)."),
@@ -103,7 +104,9 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         or told.phase == "registration"
         or not told.options.check_in_s,
         Command.WITHDRAW: not plays or done or is_out(told, model.player),
-        Command.PLAY: own_table(model, tournament) is None and not (page == "tables" and any(map(is_raced, told.tables))),
+        Command.PLAY: own_table(model, tournament) is None
+        # A director needs the columns for other keys.
+        and not (page == "tables" and any(is_raced(table) or (table.race_ids and not directs(model, tournament)) for table in told.tables)),
         Command.START: told.phase not in OPEN_PHASES,
         Command.EXTEND: told.phase != "check-in",
         Command.HOLD: told.phase in (*OPEN_PHASES, *DONE_PHASES),
@@ -123,6 +126,8 @@ def update(step: Step, action: ScreenAction) -> Step:
     if view_state is None:
         return step
     match action:
+        case Do(Command.BACK) if step.ui.preparing:
+            return step.but(preparing="").note("The replay was cancelled.")
         case Do(Command.BACK):
             return follow(step.but(tournament_view=TournamentView(), item=0))
         case Do(Command.UP | Command.DOWN as command):
@@ -185,8 +190,15 @@ def _go(step: Step, view_state: TournamentView, tournament: TournamentModel, lin
         return step.send(WatchRace(code=marked.code, ref=WATCH_REFERENCE))
     if marked is None:
         return step
-    done = f": {result_text(marked.result)}" if marked.result is not None else ""
-    return step.note(f"No race is running at table {marked.table}{done}.")
+    if marked.result is None:
+        return step.note(f"No race is running at table {marked.table}.")
+    told, said = tournament.told, f"Table {marked.table}: {result_text(marked.result)}."
+    raced = [race for race in marked.race_ids if is_race_id(race)]
+    if not raced:
+        return step.note(f"{said} There is no race to replay.")
+    if any(each.number == told.round and each.open for each in told.rounds):
+        return step.note(f"{said} It can be replayed after the round.")
+    return step.but(preparing=raced[-1]).then(ReplayPast(raced[-1])).note("Getting the race...")
 
 
 # ---- the player's own part

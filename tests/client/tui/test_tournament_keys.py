@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
+import trio
 from msgspec.structs import replace
 
+from client.connection.errors import Failure
 from client.connection.events import Back, Lost, RoundTrip
+from client.replay.timeline import TimeLine
+from client.text.profile import Profile
 from client.tui.actions import Ruling
 from client.tui.start import StartTournaments
 from client.tui.step import RULING_REFERENCE
@@ -17,7 +22,7 @@ from client.tui.subscriptions import FOLLOW_REFERENCE
 from client.tui.tournament_form import CREATE_REFERENCE
 from protocol.client_messages import ClientMessage, FollowLobby, JoinRace, LeaveRace
 from protocol.errors import ErrorCode
-from protocol.record import SeatRecord
+from protocol.record import Record, SeatRecord
 from protocol.room_events import Ended
 from protocol.server_messages import Left
 from protocol.tournament_messages import (
@@ -41,9 +46,9 @@ from protocol.tournament_messages import (
 from protocol.tournaments import TableResult
 from protocol.views import SharedDeal
 from protocol.watch_messages import Unwatch, Unwatched, WatchRace
-from tests.client import scenes
+from tests.client import replays, runs, scenes
 from tests.client import tournament_scenes as tournaments
-from tests.client.tui.hands import UP, Run, running
+from tests.client.tui.hands import UP, Run, running, settled
 from tests.client.watched import watched
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
@@ -58,9 +63,9 @@ def directed(told: Tournament) -> Tournament:
 
 
 @asynccontextmanager
-async def before(told: Tournament) -> AsyncIterator[Run]:
+async def before(told: Tournament, **jobs: Any) -> AsyncIterator[Run]:
     """Anna at a tournament's screen."""
-    async with running(StartTournaments(ID)) as run:
+    async with running(StartTournaments(ID), **jobs) as run:
         await run.say(UP, scenes.welcome(), told)
         assert FollowTournament(id=ID, ref=FOLLOW_REFERENCE) in run.link.taken()
         yield run
@@ -280,7 +285,7 @@ async def test_enter_goes_to_ones_own_table_and_else_watches_the_marked_one() ->
     rest = (replace(rest[0], second="p5"), *rest[1:])
     async with before(tournaments.running(tables=rest)) as run:
         await run.give("down", "enter")
-        assert run.screen.shows("No race is running at table 2: 1 : 0 (52 : 31 cards).")
+        assert run.screen.shows("Table 2: 1 : 0 (52 : 31 cards).")
         await run.give("down", "w")
         (watch,) = run.link.taken()
         assert isinstance(watch, WatchRace)
@@ -297,7 +302,80 @@ async def test_there_is_a_marked_table_also_where_some_went_while_a_race_was_wat
         # It was on its way when the watching began.
         await run.say(watched(), fewer, Unwatched(code=scenes.CODE, reason="closed"), fewer)
         await run.give("enter")
-        assert run.screen.shows("No race is running at table 1")
+        assert run.screen.shows("Table 1: 1 : 0 (52 : 31 cards).")
+
+
+def over(left: int, *ids: str) -> Tournament:
+    """A round whose first table is done: of the others, so many are not. ids: of the races at that table."""
+    table = tournaments.table(1, "p2", "p3", result=tournaments.WON, races=(tournaments.WON,), race_ids=ids)
+    return tournaments.running(tables=(table,), rounds=(tournaments.paired(1), tournaments.paired(2, left=left)))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (over(1, "HKTRWM-1-0a1b"), "It can be replayed after the round."),
+        (over(0), "There is no race to replay."),
+        (over(0, "../x; rm"), "There is no race to replay."),
+    ],
+)
+async def test_enter_on_a_table_that_is_done_says_when_its_race_can_be_replayed(told: Tournament, said: str) -> None:
+    async with before(told) as run:
+        await run.give("enter")
+        assert run.screen.shows(f"Table 1: 1 : 0 (52 : 31 cards). {said}")
+
+
+class Past:
+    """Has the record of every race, or says why not."""
+
+    def __init__(self, failure: Failure | None = None) -> None:
+        self.asked: list[str] = []
+        self._failure = failure
+
+    async def read(self) -> Profile:
+        return runs.profile()
+
+    async def record(self, race: str) -> tuple[Record, int | None]:
+        self.asked.append(race)
+        if self._failure is not None:
+            raise self._failure
+        return scenes.record(), None
+
+
+async def replayed_line(record: Record) -> TimeLine:
+    return replays.line()
+
+
+async def test_enter_on_a_table_of_a_round_that_is_over_replays_its_last_race_and_closing_that_leads_back() -> None:
+    past = Past()
+    async with before(over(0, "HKTRWM-1-0a", "HKTRWM-2-0b"), profiles=past, replayer=replayed_line) as run:
+        await run.give("enter")
+        await settled()
+        assert past.asked == ["HKTRWM-2-0b"]
+        assert run.screen.shows(" Replay")
+        await run.give("q")
+        assert run.screen.shows("Round 2 of 9")
+
+
+async def test_a_replay_of_a_table_that_is_not_to_be_had_is_told_and_one_that_was_given_up_does_not_open() -> None:
+    async with before(over(0, "HKTRWM-1-0a"), profiles=Past(Failure("The server has no such race."))) as run:
+        await run.give("enter")
+        await settled()
+        assert run.screen.shows("The server has no such race.")
+    held = trio.Event()
+
+    async def prepared(record: Record) -> TimeLine:
+        await held.wait()
+        return replays.line()
+
+    async with before(over(0, "HKTRWM-1-0a"), profiles=Past(), replayer=prepared) as run:
+        await run.give("enter")
+        assert run.screen.shows("Getting the race...")
+        await run.give("esc")
+        assert run.screen.shows("The replay was cancelled.")
+        held.set()
+        await settled()
+        assert run.screen.shows("Round 2 of 9")
 
 
 async def test_pages_turn_and_rounds_go_back_and_forth() -> None:
