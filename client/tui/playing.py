@@ -146,7 +146,11 @@ def send_all(step: Step) -> Step:
     why = _why_not_all(step, room, room.view)
     if why:
         return step.but(homing=False) if step.ui.homing else step.note(why)
-    return place(step, HOME).but(homing=True) if step.state.in_flight is None else step.but(homing=True)
+    if step.state.in_flight is not None:
+        return step.but(homing=True)
+    sent = place(step, HOME)
+    # What goes on by itself leaves what was said of the press, such as the lessons' farewell.
+    return sent.but(homing=True, note=sent.ui.note or (step.ui.note if step.ui.homing else ""))
 
 
 def _why_not_all(step: Step, room: RoomModel, view: View) -> str:

@@ -20,6 +20,7 @@ from client.connection.errors import Failure
 from client.local import sitting
 from client.replay.own_server import server_environment
 from client.storage.saved_records import TAUGHT
+from client.tui import opening
 from client.tui.start import AppOutcome, UiSettings
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.pages import LADDER_PLAYERS
@@ -405,7 +406,7 @@ def test_the_race_that_teaches_the_keys_is_against_the_easiest_bot_unless_one_is
     monkeypatch.setenv("CARPET_HOME", str(tmp_path))
     monkeypatch.setattr(sitting, "play", play)
     monkeypatch.setattr(screens, "need_terminal", lambda command: None)
-    monkeypatch.setattr(screens.opening, "show", lambda start, settings: None)
+    monkeypatch.setattr(opening, "show", lambda start, settings: None)
     if not is_first:
         (tmp_path / TAUGHT).write_bytes(b"")
     assert run(capsys, "play", *arguments).status == 0
