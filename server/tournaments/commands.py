@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hmac
 import itertools
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, assert_never
@@ -62,7 +61,10 @@ OWN_DECISIONS: Final = 100
 
 OWN_DECISIONS_OF_ALL: Final = 5_000
 """After so many of all entrants together, nobody who has left comes back by themselves. Several times what 256 of them need. Who comes for
-the first time always may: otherwise a few who come and go under ever new names would keep everybody out."""
+the first time, or is forgotten, always may: otherwise a few who come and go under ever new names would keep everybody out."""
+
+NEWCOMERS_OF_PLACE: Final = 512
+"""From one address so many may come who are not in the crosstable: twice what the largest tournament takes. They may all sit in one hall."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = (
@@ -99,11 +101,14 @@ class Decision:
     pairs: bool = False
 
 
-def decide(state: TournamentState, asker: Asker, command: TournamentCommand | AskBoardsKey) -> Decision:
-    """Raises Refusal. `TournamentState.after` says whether the events can happen."""
-    plays = asker.id in state.people and state.crosstable.plays(asker.id)
+def decide(state: TournamentState, asker: Asker, command: TournamentCommand | AskBoardsKey, *, newcomers: int = 0) -> Decision:
+    """newcomers: how many have come from the asker's place, as by `comes_anew`. Raises Refusal. `TournamentState.after` says whether the
+    events can happen."""
+    plays = state.crosstable.plays(asker.id)
     if asker.id != state.director and isinstance(command, EnterTournament | CheckIn) and not plays:
         _check_own_decisions(state, asker.id)
+        if newcomers >= NEWCOMERS_OF_PLACE and comes_anew(state, asker):
+            raise Refusal(ErrorCode.NOT_NOW, "too many players have entered from your address, so no others can")
     match command:
         case EnterTournament() if plays and not state.is_closed:
             raise Refusal(ErrorCode.DECISION_REFUSED, "you have entered already")
@@ -122,6 +127,11 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
             if asker.id != state.director:
                 raise Refusal(ErrorCode.NOT_THE_DIRECTOR)
             return _directed(state, command)
+
+
+def comes_anew(state: TournamentState, asker: Asker) -> bool:
+    """Whether their next entry adds a row to the crosstable."""
+    return asker.id not in state.crosstable.entrants
 
 
 def rated_races(state: TournamentState, live: Mapping[int, LiveTable], here: Collection[int], unseen: Collection[int]) -> tuple[int, ...]:
@@ -163,11 +173,10 @@ def _races_by_table(state: TournamentState) -> dict[int, tuple[TableRace, int]]:
 
 def _check_own_decisions(state: TournamentState, player: str) -> None:
     """Raises Refusal. There is a limit because the log stays in memory, and everything in it for good."""
-    # In older logs the last one to check in is also the author of what follows, such as bots that fill the seats. That does not count.
-    own = Counter(entry.author for entry in state.log if getattr(entry.event, "entrant", "") == entry.author)
-    if own[player] >= OWN_DECISIONS:
+    own = state.people[player].own_decisions if player in state.people else 0
+    if own >= OWN_DECISIONS:
         raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")
-    if own[player] and own.total() >= OWN_DECISIONS_OF_ALL:
+    if own and state.own_decisions >= OWN_DECISIONS_OF_ALL:
         raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let you in")
 
 
@@ -332,14 +341,8 @@ def _entrant(state: TournamentState, entrant: str) -> str:
 def next_bot(state: TournamentState, bot: str) -> Entered:
     """One more house bot of this name enters."""
     number = 1 + sum(person.bot == bot for person in state.people.values())
-    taken = _names_taken(state)
     names = (f"{bot} {each}" for each in itertools.count(number))
-    return Entered(f"bot:{bot}:{number}", next(name for name in names if name_key(name) not in taken), None, bot)
-
-
-def _names_taken(state: TournamentState) -> set[str]:
-    """Entrants keep the name under which they entered, although they may have given it up since."""
-    return {name_key(person.name) for person in state.people.values()}
+    return Entered(f"bot:{bot}:{number}", next(name for name in names if name_key(name) not in state.names), None, bot)
 
 
 def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
@@ -352,7 +355,8 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
     if asker.id == state.director and _has_boards_key(state):
         raise Refusal(ErrorCode.DECISION_REFUSED, "you have the key to the boards of all tables, so you cannot play")
-    if name_key(asker.name) in _names_taken(state):
+    # Entrants keep the name under which they entered, although they may have given it up since.
+    if name_key(asker.name) in state.names:
         raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody has entered as {asker.name}; change your name first")
     return Entered(asker.id, asker.name, asker.rating)
 

@@ -18,7 +18,7 @@ Must not know how entrants are paired or ranked, or what others are told about a
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
@@ -38,6 +38,7 @@ from server.tournaments.commands import (
     banned,
     check_run_on,
     clean_reason,
+    comes_anew,
     decide,
     rated_races,
     when_due,
@@ -100,6 +101,8 @@ class Director:
         self._ended_by_host = trio.Event()
         # Players whom the host has banned, and why, until they are withdrawn.
         self._banned: dict[str, str] = {}
+        # By the place that they came from. A newly started server counts anew.
+        self._newcomers = Counter[str]()
         # What this version of the server cannot read in its log; empty if there is nothing.
         self._unknown = ""
 
@@ -377,8 +380,10 @@ class Director:
         while True:
             known = self.state
             number = len(known.log) + 1
+            place = asked.asker.place or ""
             try:
-                decision = await self._ports.beside(partial(decide, known, asked.asker, asked.command))
+                newcomers = self._newcomers[place] if place else 0
+                decision = await self._ports.beside(partial(decide, known, asked.asker, asked.command, newcomers=newcomers))
                 if racing := self._rated_races():
                     await self._ports.beside(partial(check_run_on, racing, known, decision.events))
                 await self._happen(decision.events, author=asked.asker.id, pairs=decision.pairs)
@@ -390,6 +395,8 @@ class Director:
                 if self.state is known:
                     raise as_refusal(error) if isinstance(error, Refused) else error from error
             else:
+                if place and comes_anew(known, asked.asker) and not comes_anew(self.state, asked.asker):
+                    self._newcomers[place] += 1
                 return min(number, len(self.state.log))
 
     def _rated_races(self) -> tuple[int, ...]:

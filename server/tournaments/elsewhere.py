@@ -64,7 +64,8 @@ class Elsewhere:
         now = self._clock.now_ms()
         running = [director for director in self._directors.values() if not director.state.is_closed]
         tables = {director.state.id: news for director in running if director.leads and (news := director.tables.news(director.state, now))}
-        here = (entrant for director in running for entrant in director.state.people if self._players.connection(entrant) is not None)
+        entrants = (entrant for director in running for entrant in director.state.crosstable.entrants)
+        here = (entrant for entrant in entrants if self._players.connection(entrant) is not None)
         leading = [director for director in running if director.leads and (director.tables.by_table or director.tables.are_elsewhere)]
         orders = {director.state.id: director.tables.orders(director.state) for director in leading}
         followed = (director for director in self._directors.values() if not director.leads)

@@ -6,6 +6,8 @@ Shuffles   Secrets are links of one chain (`protocol.fairness.chained`), so no e
            entrants at its tables have given by the time it is paired. A race that has to be run again at a table (drawn, struck, or aborted
            after its start) gets the next number of the round's shuffle, because somebody has seen the cards of the last one.
 Struck     A result can be struck only while its round is running. Afterwards the secret is public, and nothing can be raced on it.
+Forgotten  Those who left by themselves before they could be paired stay in the crosstable only while they are few. Otherwise whoever comes
+           and goes under ever new names would fill it. They can come back, to the same row, as if they had never been away.
 
 A refused event leaves the state as it was. Pairings and results belong to the crosstable.
 """
@@ -21,6 +23,7 @@ from msgspec.structs import replace as with_fields
 from protocol.fairness import chained, shared_nonce
 from protocol.tournaments import MAX_ROUNDS, TournamentOptions, TournamentPhase
 from protocol.views import SharedDeal
+from server.store.port import name_key
 from server.tournaments.events import (
     BANNED,
     NO_CHECK_IN,
@@ -42,10 +45,14 @@ from server.tournaments.events import (
     TableRaceAborted,
     Withdrawn,
 )
-from server.tournaments.pairing.crosstable import Crosstable, Refused, RoundRefused, TableKey, TableRace
+from server.tournaments.pairing.crosstable import Crosstable, EntrantRefused, Refused, RoundRefused, TableKey, TableRace
 from server.tournaments.pairing.formats import format_of, settled_length
-from server.tournaments.pairing.rounds import RaceResult, Round
+from server.tournaments.pairing.rounds import Entrant, RaceResult, Round
 from server.tournaments.pairing.swiss import Swiss
+
+LEAVERS_KEPT: Final = 32
+"""So many of those who left by themselves before they could be paired stay in the crosstable, where others see them and the director can
+let them back in. If there are more, those who entered first are forgotten."""
 
 
 class NotNow(Refused):
@@ -58,7 +65,7 @@ class PlacesTaken(Refused): ...
 @dataclass(frozen=True, slots=True)
 class Person:
     """Who an entrant is. nonce: their contribution to the shuffles; None before they gave one. out, out_reason: as in
-    `TournamentEntrant`."""
+    `TournamentEntrant`. own_decisions: how many events about themselves they have caused, since they were last forgotten."""
 
     id: str
     name: str
@@ -68,6 +75,7 @@ class Person:
     nonce: str | None = None
     out: str = ""
     out_reason: str = ""
+    own_decisions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,9 @@ class TournamentState:
 
     code: needed to enter. since_ms: when the stage began, or resumed after a pause. length: rounds as settled; 0 while they are not, or if
     they follow from the field. shuffles: one per round. numbers: of the shuffle, for tables that are past the first one. race_ids: by
-    table. missed: the rounds in which each entrant has missed their table, since they last entered.
+    table. missed: the rounds in which each entrant has missed their table, since they last entered. people: everybody who ever entered, in
+    that order. names: their `name_key`s. forgotten: the rows of the crosstable that it no longer has. own_decisions: those of all people,
+    with the forgotten.
     """
 
     id: str
@@ -117,6 +127,9 @@ class TournamentState:
     paused: bool = False
     length: int = 0
     people: Mapping[str, Person] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    forgotten: Mapping[str, Entrant] = field(default_factory=dict)
+    own_decisions: int = 0
     shuffles: tuple[Shuffle, ...] = ()
     numbers: Mapping[TableKey, int] = field(default_factory=dict)
     race_ids: Mapping[TableKey, tuple[str, ...]] = field(default_factory=dict)
@@ -234,6 +247,11 @@ class TournamentState:
             raise NotNow(STAGE_SENTENCES[self.stage])
         logged = LoggedEvent(len(self.log) + 1, at_ms, author, event)
         changed = replace(self._applied(event, at_ms, author), log=(*self.log, logged))
+        # In older logs the last one to check in is also the author of what follows, such as bots that fill the seats.
+        if author is not None and getattr(event, "entrant", None) == author:
+            person = changed.people[author]
+            people = {**changed.people, author: replace(person, own_decisions=person.own_decisions + 1)}
+            changed = replace(changed, people=people, own_decisions=self.own_decisions + 1)
         # Once over, a round stays over, because its secret is public.
         if changed.shuffles and not changed.is_round_over and not changed.crosstable.open_races:
             *before, last = changed.shuffles
@@ -264,10 +282,12 @@ class TournamentState:
             case Withdrawn(entrant):
                 crosstable = self.crosstable.withdraw(entrant)
                 missed = {each: rounds for each, rounds in self.missed.items() if each != entrant}
-                return replace(self, crosstable=crosstable, missed=missed, people=self._with_out(entrant, *_why_out(event, author)))
+                people = self._with_out(entrant, *_why_out(event, author))
+                return replace(self, crosstable=crosstable, missed=missed, people=people)._without_old_leavers()
             case Returned(entrant):
                 self._check_places()
-                return replace(self, crosstable=self.crosstable.readmit(entrant), people=self._with_out(entrant, "", ""))
+                found = self._remembered(entrant)
+                return replace(found, crosstable=found.crosstable.readmit(entrant), people=self._with_out(entrant, "", ""))
             case RoundPaired():
                 return self._paired(event, at_ms)
             case ResultEntered():
@@ -307,8 +327,34 @@ class TournamentState:
     def _entered(self, entered: Entered) -> TournamentState:
         self._check_places()
         person = Person(entered.entrant, entered.name, entered.rating, entered.bot, checked_in=entered.bot is not None)
+        if person.id in self.forgotten:
+            raise EntrantRefused(f"{person.id} has entered already")
         crosstable = self.crosstable.enter(entered.entrant, entered.rating)
-        return replace(self, crosstable=crosstable, people={**self.people, person.id: person})
+        return replace(self, crosstable=crosstable, people={**self.people, person.id: person}, names=self.names | {name_key(person.name)})
+
+    def _without_old_leavers(self) -> TournamentState:
+        rows = self.crosstable.entrants
+        leavers = [row for row in rows.values() if not row.came and self.people[row.id].out == "withdrew"]
+        old = {row.id: row for row in leavers[: max(len(leavers) - LEAVERS_KEPT, 0)]}
+        if not old:
+            return self
+        kept = {entrant: row for entrant, row in rows.items() if entrant not in old}
+        return replace(
+            self,
+            crosstable=replace(self.crosstable, entrants=kept),
+            people={**self.people, **{entrant: replace(self.people[entrant], own_decisions=0) for entrant in old}},
+            forgotten={**self.forgotten, **old},
+        )
+
+    def _remembered(self, entrant: str) -> TournamentState:
+        """The state in which they have their row of the crosstable, if it was forgotten."""
+        if entrant not in self.forgotten:
+            return self
+        rows = {**self.crosstable.entrants, entrant: self.forgotten[entrant]}
+        # Equal seeds are in the order of entry.
+        ordered = {each: rows[each] for each in self.people if each in rows}
+        others = {each: row for each, row in self.forgotten.items() if each != entrant}
+        return replace(self, crosstable=replace(self.crosstable, entrants=ordered), forgotten=others)
 
     def _with_out(self, entrant: str, out: str, reason: str) -> dict[str, Person]:
         return {**self.people, entrant: replace(self.people[entrant], out=out, out_reason=reason)}

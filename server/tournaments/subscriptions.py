@@ -224,7 +224,7 @@ class Subscriptions:
     def _look(self, director: Director, shown: int | None) -> Callable[[], Tournament]:
         """A function that makes the message about the present state."""
         now, state = self._clock.now_ms(), director.state
-        here = {player for player in state.people if self._players.connection(player) is not None} | self._here_elsewhere()
+        here = {player for player in state.crosstable.entrants if self._players.connection(player) is not None} | self._here_elsewhere()
         return partial(
             snapshot,
             state,

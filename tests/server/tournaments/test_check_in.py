@@ -253,6 +253,22 @@ async def test_many_who_come_and_go_keep_out_only_who_has_left(venue: Venue, mon
     assert (await venue.over(identity)).phase == "over"
 
 
+async def test_one_address_brings_only_so_many_names_into_a_tournament(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "NEWCOMERS_OF_PLACE", 2)
+    ann, ben, cleo, dan, eve, director = await venue.people("Ann", "Ben", "Cleo", "Dan", "Eve", "Director")
+    ann.place = ben.place = cleo.place = "203.0.113.7"
+    dan.place = "198.51.100.4"
+    identity = await director.make(replace(FAST, check_in_s=60), ann, ben)
+    answer = await cleo.ask(EnterTournament(id=identity))
+    assert isinstance(answer, Error)
+    assert "from your address" in answer.message
+    for person in (dan, eve):
+        await person.enter(identity)
+    # Who is known comes back.
+    await ben.do(LeaveTournament(id=identity))
+    await ben.enter(identity)
+
+
 async def test_what_follows_by_itself_counts_as_nobodys_coming_and_going(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "OWN_DECISIONS", 4)
     monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 8)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,10 +12,12 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.tournament_messages import AddBot, CheckIn, CorrectResult, EnterTournament, LeaveTournament, RemoveEntrant
 from protocol.tournaments import TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey
+from server.store.port import name_key
+from server.tournaments import commands
 from server.tournaments.commands import OWN_DECISIONS, Asker, TournamentCommand, decide
-from server.tournaments.events import Entered, Finished, ResultEntered, RoundPaired, Withdrawn
+from server.tournaments.events import Entered, Finished, LoggedEvent, ResultEntered, Returned, RoundPaired, Withdrawn
 from server.tournaments.pairing.rounds import RaceResult
-from server.tournaments.state import TournamentState, new_state
+from server.tournaments.state import LEAVERS_KEPT, TournamentState, new_state
 from server.tournaments.views import document
 
 OPTIONS = TournamentOptions(name="Open", check_in_s=0)
@@ -184,6 +189,45 @@ def test_who_has_come_and_gone_too_often_can_still_leave() -> None:
     state = state.after_all(decide(state, ann, LeaveTournament(id="ABCDEF")).events, at_ms=2, author="a")
     assert "too often" in sentence_of(state, ann, EnterTournament(id="ABCDEF"))
     assert "too often" in sentence_of(state, ann, CheckIn(id="ABCDEF", nonce="ab" * 16))
+
+
+class Unread(tuple[LoggedEvent, ...]):
+    """A log that nobody may go through."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[LoggedEvent]:
+        raise AssertionError("somebody goes through the whole log")
+
+
+def test_who_enters_or_leaves_costs_no_look_through_the_log_or_at_the_names_of_all_who_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = entered(OPTIONS, *"ab")
+    for number in range(50):
+        state = state.after(Entered(f"x{number}", f"X {number}", None), at_ms=1, author=f"x{number}")
+        state = state.after(Withdrawn(f"x{number}"), at_ms=1, author=f"x{number}")
+    compared = list[str]()
+
+    def counted(name: str) -> str:
+        compared.append(name)
+        return name_key(name)
+
+    monkeypatch.setattr(commands, "name_key", counted)
+    unread = dataclasses.replace(state, log=Unread(state.log))
+    assert decide(unread, Asker("c", "C", None), EnterTournament(id="ABCDEF")).events == (Entered("c", "C", None),)
+    assert decide(unread, Asker("x0", "X 0", None), EnterTournament(id="ABCDEF")).events == (Returned("x0"),)
+    assert decide(unread, Asker("a", "A", None), LeaveTournament(id="ABCDEF")).events == (Withdrawn("a"),)
+    assert compared == ["C"]
+
+
+def test_who_was_forgotten_after_they_left_can_come_back_also_where_many_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 4)
+    state = entered(OPTIONS, *"ab")
+    for number in range(LEAVERS_KEPT + 1):
+        state = state.after(Entered(f"x{number}", f"X {number}", None), at_ms=1, author=f"x{number}")
+        state = state.after(Withdrawn(f"x{number}"), at_ms=1, author=f"x{number}")
+    assert decide(state, Asker("x0", "X 0", None), EnterTournament(id="ABCDEF")).events == (Returned("x0"),)
+    # The director has them in their list.
+    assert "its director can still let you in" in sentence_of(state, Asker("x1", "X 1", None), EnterTournament(id="ABCDEF"))
 
 
 def test_who_gives_no_entry_code_where_one_is_needed_is_told_who_has_it() -> None:

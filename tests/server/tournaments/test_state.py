@@ -39,9 +39,9 @@ from server.tournaments.events import (
     encode_event,
 )
 from server.tournaments.log_text import sentence
-from server.tournaments.pairing.crosstable import Refused
+from server.tournaments.pairing.crosstable import EntrantRefused, Refused
 from server.tournaments.pairing.rounds import RaceResult, seat
-from server.tournaments.state import NotNow, PlacesTaken, TournamentState, new_state
+from server.tournaments.state import LEAVERS_KEPT, NotNow, PlacesTaken, TournamentState, new_state
 from server.tournaments.views import document, snapshot
 from tests.server.tournaments.fields import randoms
 
@@ -71,15 +71,17 @@ def state_with(options: TournamentOptions = OPTIONS) -> TournamentState:
     return new_state("ABCDEF", options, code=None, director="d", director_name="Dora", root=ROOT, made_at_ms=5)
 
 
-def played(options: TournamentOptions, chance: Random, *, steps: int = 80) -> TournamentState:
-    """A state as chance and the director's whims make it: refused decisions leave it as it was."""
+def played(options: TournamentOptions, chance: Random, *, steps: int = 80, leave_themselves: bool = False) -> TournamentState:
+    """A state as chance and the director's whims make it: refused decisions leave it as it was. leave_themselves: entrants who go do so
+    by their own will."""
     state = state_with(options)
     for number in range(5):
         state = state.after(Entered(f"p{number}", f"P {number}", 1000 + number), at_ms=10 + number, author=f"p{number}")
     for step in range(steps):
         event = any_event(state, chance)
         try:
-            after = state.after(event, at_ms=100 + step)
+            author = event.entrant if leave_themselves and isinstance(event, Withdrawn) else None
+            after = state.after(event, at_ms=100 + step, author=author)
         except Refused:
             continue
         assert after.log[:-1] == state.log
@@ -223,6 +225,55 @@ def test_an_entrant_who_is_out_is_told_why_also_by_logs_of_older_servers() -> No
         assert (entrant.withdrawn, entrant.out, entrant.out_reason) == (True, *out)
         back = gone.after(Returned("a"), at_ms=8).people["a"]
         assert (back.out, back.out_reason) == ("", "")
+
+
+def come_and_gone(state: TournamentState, *entrants: str) -> TournamentState:
+    for entrant in entrants:
+        for event in (Entered(entrant, entrant.upper(), None), Withdrawn(entrant)):
+            state = state.after(event, at_ms=6, author=entrant)
+    return state
+
+
+def test_of_many_who_come_and_go_before_they_are_paired_the_last_few_are_told_of() -> None:
+    state = state_with().after(Entered("a", "Ann", None), at_ms=5, author="a").after(Entered("b", "Ben", None), at_ms=5, author="b")
+    state = state.after(Withdrawn("b", "two names"), at_ms=5, author="d")
+    state = come_and_gone(state, *(f"x{number}" for number in range(500)))
+    listed = ["a", "b", *(f"x{number}" for number in range(500 - LEAVERS_KEPT, 500))]
+    shown = snapshot(state, shown=None, live={}, is_here=bool, since_ms=0, now_ms=0)
+    assert [entrant.id for entrant in shown.entrants] == [entrant.id for entrant in document(state).entrants] == listed
+    assert len(msgspec.msgpack.encode(shown)) < 10_000
+    assert shown.log[-1].text == "X499 is out."
+    assert document(state).log[4].text == "X0 is out."
+
+
+def test_who_was_forgotten_comes_back_to_their_old_place_among_equals_and_enters_only_once() -> None:
+    state = come_and_gone(state_with(), *(f"x{number}" for number in range(LEAVERS_KEPT + 1)))
+    assert "x0" not in state.crosstable.entrants
+    with pytest.raises(EntrantRefused):
+        state.after(Entered("x0", "X0", None), at_ms=7, author="x0")
+    back = state.after(Returned("x0"), at_ms=7, author="x0")
+    assert back.crosstable.seeds[:2] == ("x0", "x1")
+    assert back.crosstable.plays("x0")
+    assert not back.forgotten
+
+
+@pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
+@settings(max_examples=15)
+@given(chance=randoms)
+def test_a_log_from_before_anybody_was_forgotten_makes_the_same_rounds_and_standings(kind: str, chance: Random) -> None:
+    options = msgspec.structs.replace(OPTIONS, format=kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("server.tournaments.state.LEAVERS_KEPT", 1000)
+        before = played(options, chance, leave_themselves=True)
+        assert not before.forgotten
+        patch.setattr("server.tournaments.state.LEAVERS_KEPT", 0)
+        state = state_with(options)
+        for entry in before.log:
+            state = state.after(entry.event, at_ms=entry.at_ms, author=entry.author)
+    one, other = state.crosstable, before.crosstable
+    assert (one.rounds, one.races, one.standings, one.size) == (other.rounds, other.races, other.standings, other.size)
+    assert list(one.entrants.items()) == [each for each in other.entrants.items() if each[0] not in state.forgotten]
+    assert {**one.entrants, **state.forgotten} == other.entrants
 
 
 def test_whoever_was_out_before_they_could_be_paired_is_not_in_the_standings_and_others_keep_their_places() -> None:
