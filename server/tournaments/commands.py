@@ -64,7 +64,7 @@ OWN_DECISIONS_OF_ALL: Final = 5_000
 the first time, or is forgotten, always may: otherwise a few who come and go under ever new names would keep everybody out."""
 
 NEWCOMERS_OF_PLACE: Final = 512
-"""From one address so many may come who are not in the crosstable: twice what the largest tournament takes. They may all sit in one hall."""
+"""From one address so many may come who are not in the crosstable. Twice what a tournament takes at most: they may all be in one hall."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = (

@@ -36,7 +36,7 @@ def logged(state: TournamentState, entry: LoggedEvent) -> LoggedDecision:
         at_ms=entry.at_ms,
         author=author_name(state, entry.author),
         kind=KIND[type(entry.event)],
-        text=sentence(state, entry.event),
+        text=sentence(state, entry.event, number=entry.number),
         reason=getattr(entry.event, "reason", ""),
     )
 
@@ -53,7 +53,8 @@ def name_of(state: TournamentState, entrant: str) -> str:
     return person.name if person is not None else entrant
 
 
-def sentence(state: TournamentState, event: Event) -> str:  # noqa: C901  (a case for each event)
+def sentence(state: TournamentState, event: Event, *, number: int = 0) -> str:  # noqa: C901  (a case for each event)
+    """number: that of its entry in the log, which is needed to tell who was given a table by it."""
     match event:
         case Entered(name=name, bot=bot):
             return f"{name} enters, a house bot." if bot is not None else f"{name} enters."
@@ -65,7 +66,7 @@ def sentence(state: TournamentState, event: Event) -> str:  # noqa: C901  (a cas
         case CheckedIn(entrant):
             return checked_in_text(name_of(state, entrant))
         case Withdrawn(entrant):
-            return f"{name_of(state, entrant)} is out."
+            return f"{name_of(state, entrant)} is out{_given_away(state, entrant, number)}."
         case Returned(entrant):
             return f"{name_of(state, entrant)} is back."
         case RoundPaired(paired):
@@ -93,6 +94,15 @@ def sentence(state: TournamentState, event: Event) -> str:  # noqa: C901  (a cas
 def checked_in_text(name: str) -> str:
     """It is read back by the audit."""
     return f"{name} checks in."
+
+
+def _given_away(state: TournamentState, entrant: str, number: int) -> str:
+    if number not in state.given_away:
+        return ""
+    pairing = state.crosstable.pairing(*state.given_away[number])
+    assert pairing is not None
+    other = pairing.second if pairing.first == entrant else pairing.first
+    return f"; table {pairing.table} goes to {name_of(state, other) if other is not None else 'the house'}"
 
 
 def _race(number: int, table: int, race: int) -> str:

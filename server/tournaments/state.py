@@ -111,7 +111,7 @@ class TournamentState:
     they follow from the field. shuffles: one per round. numbers: of the shuffle, for tables that are past the first one. race_ids: by
     table. missed: the rounds in which each entrant has missed their table, since they last entered. people: everybody who ever entered, in
     that order. names: their `name_key`s. forgotten: the rows of the crosstable that it no longer has. own_decisions: those of all people,
-    with the forgotten.
+    with the forgotten. given_away: the tables that were forfeited as their entrant withdrew, by the number of that event.
     """
 
     id: str
@@ -134,6 +134,7 @@ class TournamentState:
     numbers: Mapping[TableKey, int] = field(default_factory=dict)
     race_ids: Mapping[TableKey, tuple[str, ...]] = field(default_factory=dict)
     missed: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    given_away: Mapping[int, TableKey] = field(default_factory=dict)
     log: tuple[LoggedEvent, ...] = ()
 
     # ---- what it says
@@ -279,11 +280,8 @@ class TournamentState:
                 return replace(self, options=with_fields(self.options, check_in_s=self.options.check_in_s + more_s))
             case CheckedIn():
                 return self._checked_in(event)
-            case Withdrawn(entrant):
-                crosstable = self.crosstable.withdraw(entrant)
-                missed = {each: rounds for each, rounds in self.missed.items() if each != entrant}
-                people = self._with_out(entrant, *_why_out(event, author))
-                return replace(self, crosstable=crosstable, missed=missed, people=people)._without_old_leavers()
+            case Withdrawn():
+                return self._withdrawn(event, author)
             case Returned(entrant):
                 self._check_places()
                 found = self._remembered(entrant)
@@ -331,6 +329,16 @@ class TournamentState:
             raise EntrantRefused(f"{person.id} has entered already")
         crosstable = self.crosstable.enter(entered.entrant, entered.rating)
         return replace(self, crosstable=crosstable, people={**self.people, person.id: person}, names=self.names | {name_key(person.name)})
+
+    def _withdrawn(self, event: Withdrawn, author: str | None) -> TournamentState:
+        crosstable, given_away = self.crosstable.withdraw(event.entrant), self.given_away
+        if crosstable.races != self.crosstable.races:
+            pairing = crosstable.rounds[-1].of(event.entrant)
+            assert pairing is not None
+            given_away = {**given_away, len(self.log) + 1: (self.round, pairing.table)}
+        missed = {each: rounds for each, rounds in self.missed.items() if each != event.entrant}
+        people = self._with_out(event.entrant, *_why_out(event, author))
+        return replace(self, crosstable=crosstable, missed=missed, people=people, given_away=given_away)._without_old_leavers()
 
     def _without_old_leavers(self) -> TournamentState:
         rows = self.crosstable.entrants

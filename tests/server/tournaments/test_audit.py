@@ -21,8 +21,8 @@ from protocol.tournament_messages import CorrectResult, Decided, LeaveTournament
 from protocol.tournaments import TableResult, TournamentDocument
 from server.cli.commands import app
 from server.tournaments.audit import BadTournament, audit_tournament, read_tournament
-from server.tournaments.events import NO_CHECK_IN, Entered, ResultEntered, RoundPaired, Withdrawn
-from server.tournaments.pairing.rounds import RaceResult
+from server.tournaments.events import NO_CHECK_IN, Entered, Finished, ResultEntered, RoundPaired, Withdrawn
+from server.tournaments.pairing.rounds import RaceResult, seat
 from server.tournaments.views import document
 from tests.server.tournaments.fields import randoms
 from tests.server.tournaments.test_state import OPTIONS, played, state_with
@@ -58,6 +58,15 @@ def test_documents_of_older_servers_list_who_never_came_and_place_both_first_of_
         audit_tournament(replace(told, standings=first))
         with pytest.raises(BadTournament, match="place is 2"):
             audit_tournament(replace(told, standings=(first[0], *older.standings[1:])))
+
+
+def test_documents_of_older_servers_do_not_say_who_gets_the_table_of_an_entrant_who_is_out() -> None:
+    state = state_with().after_all([Entered(each, each, None) for each in "ab"], at_ms=5)
+    state = state.after_all([RoundPaired(seat(1, [("a", "b")]), 1), Withdrawn("a"), Finished()], at_ms=6)
+    told = document(state)
+    assert told.log[3].text == "a is out; table 1 goes to b."
+    for text in (told.log[3].text, "a is out."):
+        audit_tournament(replace(told, log=(*told.log[:3], replace(told.log[3], text=text), *told.log[4:])))
 
 
 def test_who_shares_a_place_may_stand_in_any_order_and_others_may_not() -> None:

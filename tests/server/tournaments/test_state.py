@@ -190,6 +190,23 @@ def test_a_result_in_the_log_names_the_winner_first_with_their_own_figure() -> N
     assert told(2, "second", 8, 30) == "Round 1, table 2: the house beats Kim, 30:8."
 
 
+def test_the_log_says_who_gets_the_table_of_an_entrant_who_is_out_also_when_its_result_is_corrected_later() -> None:
+    state = state_with().after_all([Entered(each[0], each, None) for each in ("Ida", "Jan", "Kim", "Leo", "Max")], at_ms=10)
+    state = state.after(Withdrawn("L"), at_ms=15, author="L").after(Returned("L"), at_ms=15, author="L")
+    state = state.after(RoundPaired(seat(1, [("I", "J"), ("K", "L"), ("M", None)]), 3), at_ms=20)
+    state = state.after(ResultEntered(1, 1, 1, RaceResult("first", (52, 3))), at_ms=25)
+    for entrant, author in (("K", "d"), ("M", None), ("I", "I"), ("L", "L")):
+        state = state.after(Withdrawn(entrant), at_ms=30, author=author)
+    state = state.after(ResultCorrected(1, 2, 1, RaceResult("first", forfeit=True)), at_ms=40)
+    assert [entry.text for entry in document(state).log if entry.kind == "withdraw"] == [
+        "Leo is out.",
+        "Kim is out; table 2 goes to Leo.",
+        "Max is out; table 3 goes to the house.",
+        "Ida is out.",
+        "Leo is out.",
+    ]
+
+
 def test_why_a_round_is_not_paired_now_is_said_plainly() -> None:
     def why(state: TournamentState, number: int) -> str:
         with pytest.raises(Refusal) as refused:
