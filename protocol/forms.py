@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from protocol.tournaments import TournamentFormat, TournamentOptions
+from protocol.tournaments import MAX_ENTRANTS, TournamentFormat, TournamentOptions
 from protocol.views import MAX_SEATS, RaceOptions, SeriesOptions
 
 Value: TypeAlias = bool | int | str | SeriesOptions | None
@@ -169,6 +169,19 @@ TOURNAMENT_FORM: Final = (
     ),
     Field(name="rules", label="Rules", explanation=""),
     Field(name="time_limit_s", label="Time limit", explanation="For each race; seats still racing then are out of time.", choices=_LIMITS),
+    Field(
+        name="rated",
+        label="Rated",
+        explanation="Whether its races change ratings. Those against bots never do.",
+        choices=(Choice(True, "yes"), Choice(False, "no")),
+        formats=("swiss", "round-robin", "elimination"),
+    ),
+    Field(
+        name="places",
+        label="Places",
+        explanation="The most players, bots included. Nobody enters while all are taken.",
+        choices=_counts(2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, MAX_ENTRANTS, zero=""),
+    ),
     Field(
         name="fill",
         label="Bots fill",

@@ -51,7 +51,9 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
     width, height = size
     inner = min(width - 4, 90)
     margin = (width - inner) // 2
-    parts: list[Picture] = [block([[], [("title", title)], []])]
+    # Where a long form would leave no row for a remark, it goes without an empty row or two.
+    saved = max(min(len(lines) + 11 - height, 2), 0)
+    parts: list[Picture] = [block([*([] if saved else [[]]), [("title", title)], []])]
     for at, (what, value, _) in enumerate(lines):
         marked = at == scene.ui.item
         words = f"{fit(what, 12)} {clean_chat(value)}" if value else what
@@ -62,12 +64,12 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
             parts.append(block([[]]))
         parts.append(hit(block([line]), Pick(at)))
     explanation = clean_long(lines[min(scene.ui.item, len(lines) - 1)][2])
-    room = max(height - len(lines) - 9, 1)
+    room = max(height - len(lines) - 10 + saved, 1)
     told = wrap_text(explanation, inner)
     if len(told) > room:
         told = [*told[: room - 1], f"{clip(told[room - 1], inner - len(MORE))}{MORE}"]
     parts.append(block([[], *[[("faint", text)] for text in told]]))
-    parts.append(block([[], [("faint", hint)]]))
+    parts.append(block([*([] if saved > 1 else [[]]), [("faint", hint)]]))
     feet = (remarks(scene, width, 1), foot(KEYS, scene.theme, width))
     return screen(size, head(scene, width), shifted(stacked(*parts), margin), *feet, above=UPPER)
 

@@ -146,12 +146,13 @@ async def test_a_tournament_that_is_not_there_leads_back_to_the_list() -> None:
 async def test_a_tournament_is_made_as_the_form_says_and_gone_to() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
-        await run.give("t", "o", "enter", *"Club", "enter", "down", "right", "down", "right", "down", "down", "down", "right", "up", "up")
+        await run.give("t", "o", "enter", *"Club", "enter", "down", "right", "down", "right")
+        await run.give(*["down"] * 5, "right", *["up"] * 4)
         assert run.screen.shows("Club")
         await run.give("enter")
         assert run.screen.shows("enter or a second click chooses")
         await run.give("down", "enter")
-        await run.give(*["down"] * 8, "enter")
+        await run.give(*["down"] * 10, "enter")
         (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
         options = made.options
         assert (made.ref, options.name, options.format, options.double) == (CREATE_REFERENCE, "Club", "round-robin", True)
@@ -170,9 +171,20 @@ async def test_the_form_asks_of_an_elimination_alone_how_often_a_drawn_race_is_r
         assert run.screen.shows("Drawn races  run again, twice at most")
         await run.give("down", "down", "left", "left")
         assert run.screen.shows("If a race is drawn, the higher seed goes on.")
-        await run.give(*["down"] * 9, "enter")
+        await run.give(*["down"] * 11, "enter")
         (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
         assert (made.options.format, made.options.replays) == ("elimination", 0)
+
+
+async def test_a_tournament_that_is_not_rated_and_takes_few_is_made_by_keys() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("t", "o", *["down"] * 5, "right", "down", *["left"] * 10)
+        assert run.screen.shows("Rated        no")
+        assert run.screen.shows("Places       8")
+        await run.give(*["down"] * 7, "enter")
+        (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
+        assert (made.options.rated, made.options.places) == (False, 8)
 
 
 async def test_what_is_given_with_a_check_in_is_kept_before_it_is_sent_with_what_had_been_committed_to() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -20,8 +21,9 @@ from client.tui.theme import theme_for
 from client.tui.tournament_view_state import TournamentPage, TournamentView, lines_of
 from client.tui.ui_state import Ui
 from client.tui.view import view
+from protocol.forms import tournament_fields
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import TableResult, TournamentOptions, TournamentSide, TournamentTable
+from protocol.tournaments import TableResult, TournamentFormat, TournamentOptions, TournamentSide, TournamentTable
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments
 
@@ -124,6 +126,23 @@ def test_on_a_wide_terminal_tables_and_standings_stand_side_by_side() -> None:
     (header,) = (line for line in lines if "points" in line)
     assert header.index("points") > 100
     assert any(line.startswith("▸   2 Clara") and "1 Benedikt" in line[78:] for line in lines)
+
+
+@pytest.mark.parametrize("format_", ["swiss", "round-robin", "elimination", "session"])
+def test_the_form_of_each_format_stays_with_its_words_and_a_remark_in_the_smallest_terminal(format_: TournamentFormat) -> None:
+    fields = tournament_fields(format_)
+    options = TournamentOptions(name="Open", format=format_)
+    for item in range(len(fields) + 1):
+        ui = Ui(tournament_view=TournamentView(), tournament_form=options, item=item, note="Not now.")
+        model = scenes.reduced(scenes.at_home(), tournaments.listed())
+        scene = Scene(model, ui, theme_for("classic", ascii_only=False, colours=256, own=None), 50_000)
+        lines = [line.strip() for line in render_text(Painted(view(scene, (80, 24))), (80, 24))]
+        shown = "\n".join(lines)
+        assert all(field.label in shown for field in fields)
+        for words in ("Create a tournament", "Create it", "the last one makes it.", "Not now.", "esc back"):
+            assert words in shown
+        if item < len(fields) and fields[item].name != "rules":
+            assert "enter shows the rest" not in shown
 
 
 def test_of_two_decks_the_bar_is_twice_as_long() -> None:
