@@ -21,7 +21,9 @@ from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEnt
 PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournament", "entry", "reason", "name"]
 
 Ruling: TypeAlias = CorrectResult | RemoveEntrant | EndTournament
-"""A director's request that takes a reason."""
+"""A director's request that takes a reason. It takes choosing and typing, so if its answer is lost with the connection, they are asked
+whether to send it again. To start, pause, pair or add a bot takes a key or two, and the screen shows what came of it. Sent again, a request
+for a bot might add a second one."""
 
 
 # ---- actions: what the player does on the current screen
