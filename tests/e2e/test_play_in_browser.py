@@ -814,7 +814,7 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
     browser.wait_for_text(".play .notice", "You have left the race.")
     for label, words in (("Format", "elimination"), ("Out after", "two losses"), ("Drawn races", "run again once")):
         choose(browser, label, words, ".ways ~ .more")
-    for label, words in (("Bots fill", "up to 4"), ("Check-in", "5:00 min")):
+    for label, words in (("Rated", "no"), ("Places", "16"), ("Bots fill", "up to 4"), ("Check-in", "5:00 min")):
         choose(browser, label, words, ".ways ~ .more")
     for label, words in (("Pause", "when you say so"), ("Listed", "no, by its id only"), ("House bot", "greedy"), ("No-show", "30 s")):
         choose(browser, label, words, ".ways ~ .more")
@@ -829,6 +829,8 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
         format="elimination",
         double=True,
         replays=1,
+        rated=False,
+        places=16,
         fill=4,
         bot="greedy",
         check_in_s=300,
