@@ -11,6 +11,8 @@ Boards   Come late, by `delay`. If several boards of one seat are due at once, o
 Spectators
          with the host's key get boards with every card face up, even of a sealed race; the players are told that somebody does.
 Talk     Spectators hear it at once. Players hear it while their race is not running; what was said during the race, they hear at its end.
+Closing  When the room is closed, spectators are first told what still waits, such as the result. Boards that are not due by then are not
+         shown.
 Slow     A spectator whose outbox has overflowed gets a snapshot once they have read it (`SpectatorRegistry.catch_up` has the policy).
 """
 
@@ -100,6 +102,9 @@ class RoomSpectators(Audience):
         # Events are kept only from the first snapshot on.
         self._live = False
         self._asked = False
+        # The room is closed, and why, as in `unwatched`.
+        self._closed = False
+        self._reason: str | None = None
         self._told_count = _NOBODY
         self._count_at = -COUNT_S
         # Whole boards have been shown since the count was last told. The players have to know, even if that spectator has gone since.
@@ -170,15 +175,12 @@ class RoomSpectators(Audience):
         self._wake.set()
 
     def closed(self, reason: str | None) -> None:
-        spectators = self.watched_by()
-        self._items.clear()
-        told = Outgoing(Unwatched(code=self.room.code, reason=reason)) if reason is not None else None
-        for spectator in spectators:
-            self.dismiss(spectator)
-            # Those who follow the closest race will be told of the next one, or that there is none.
-            if told is not None and not spectator.closest:
-                spectator.connection.post(told)
-        self._on_close(self, spectators)
+        self._closed, self._reason = True, reason
+        if self.running:
+            # The task tells what waits, and then dismisses everybody.
+            self._wake.set()
+        else:
+            self._dismiss_all(reason)
 
     def greeting(self, *, racing: bool) -> Sequence[Outgoing]:
         told = [self._counted()] if self._told_count != _NOBODY else []
@@ -191,17 +193,29 @@ class RoomSpectators(Audience):
         self.running = True
         try:
             # Not only while somebody watches: the players are also told when the last one has gone.
-            while self._has_work:
+            while self._has_work and (self._items or not self._closed):
                 await self._serve()
+            if self._closed:
+                self._dismiss_all(self._reason)
         except Exception:
             logger.exception("watching room %s failed", self.room.code)
-            self.closed("failed")
+            self._dismiss_all("failed")
             # The task that would tell the players is over.
             self._told_count = _NOBODY
             self.room.tell_players(self._counted())
         finally:
             self.running = False
             self._start_anew()
+
+    def _dismiss_all(self, reason: str | None) -> None:
+        spectators = self.watched_by()
+        told = Outgoing(Unwatched(code=self.room.code, reason=reason)) if reason is not None else None
+        for spectator in spectators:
+            self.dismiss(spectator)
+            # Those who follow the closest race will be told of the next one, or that there is none.
+            if told is not None and not spectator.closest:
+                spectator.connection.post(told)
+        self._on_close(self, spectators)
 
     @property
     def _has_work(self) -> bool:
@@ -218,7 +232,7 @@ class RoomSpectators(Audience):
                 await self._take_up(shown)
             await self._tell(await self._waiting())
         await self._tell_count()
-        if not self._items and not self._wake.is_set() and self._has_work:
+        if not self._items and not self._wake.is_set() and self._has_work and not self._closed:
             with trio.move_on_at(self._deadline()):
                 await self._wake.wait()
 

@@ -18,6 +18,7 @@ from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEven
 from server.race import face_down
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
+from server.rooms.requests import CallOff
 from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, FanoutScheduler
 from server.spectate.room_spectators import BACKLOG, LINES_AT_ONCE, LINES_KEPT
 from server.spectate.spectator import LINES_AT_ONCE as LINES_OF_ONE
@@ -519,6 +520,43 @@ async def test_a_room_that_is_closed_is_watched_by_nobody(box: Box, table: Table
     with pytest.raises(Refusal) as refused:
         await eve.watch(room)
     assert refused.value.code is ErrorCode.NO_SUCH_ROOM
+
+
+async def test_whoever_watches_a_room_that_closes_at_its_races_end_is_told_the_result_first(box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, delay_s=10)
+    crowd = [box.onlooker(f"Eve {number}") for number in range(CROWD)]
+    for onlooker in crowd:
+        box.spectators.watch(onlooker, onlooker.player, room.code)
+    await trio.sleep(2)
+    async with box.spectators.scheduler._one_at_a_time:
+        ann.move(room)
+        await table.settle()
+        for guest in (ann, bob):
+            guest.leave(room)
+        await table.settle()
+        assert room.is_closed
+    await table.settle()
+    for onlooker in crowd:
+        assert len(onlooker.events(Result)) == 1
+        assert [onlooker.boards[seat].ply for seat in (0, 1)] == [1, 0], "the last boards come before the result"
+        assert onlooker.heard[-1] == Unwatched(code=room.code, reason="closed")
+        assert box.spectators.watched(onlooker) is None
+    assert not box.spectators._rooms_watched
+
+
+async def test_a_room_that_closes_while_its_race_runs_shows_no_board_before_its_time(table: Table, ann: Guest, bob: Guest, eve: Onlooker) -> None:
+    room = await table.racing(ann, bob, delay_s=10)
+    await trio.sleep(11)
+    await eve.watch(room)
+    ann.move(room)
+    room.tell(CallOff(also_running=True))
+    await table.settle()
+    assert eve.events(Progress)[-1].ply == 1
+    assert eve.boards[0].ply == 0
+    assert not eve.all(Board)
+    assert eve.heard[-1] == Unwatched(code=room.code, reason="closed")
 
 
 async def test_whoever_watches_is_told_that_time_stands_still_and_behind_their_first_snapshot_too(box: Box) -> None:
