@@ -290,7 +290,8 @@ class Relay:
             lapsed = [node for node, (_, until) in shown.counts.items() if until < now]
             for node in lapsed:
                 del shown.counts[node]
-            if not shown.counts or self._spectators.watched(shown.channel) is None:
+            # Where the room is closed, its last messages may still wait for the bus. Nobody asks for it any more, so it lapses soon.
+            if not shown.counts:
                 del self._shown[code]
                 self._spectators.count_beyond(shown.channel, 1)
                 self._spectators.gone(shown.channel)

@@ -25,7 +25,7 @@ from server.cluster.loads import Load, Loads
 from server.cluster.node import ClusterNode
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.member import PlayerName
-from server.spectate.relay import Relay
+from server.spectate.relay import SILENT_S, Relay
 from server.spectate.spectator import Spectator
 from server.store.memory import MemoryStore
 from server.store.nodes import Node
@@ -403,6 +403,21 @@ async def test_watchers_are_told_when_the_race_is_closed(cluster: Cluster, house
         await watch(dan, room.code)
         await ann.say_map({"type": "leave-race"})
         assert await dan.hear_of(Unwatched) == Unwatched(code=room.code, reason="closed")
+
+
+async def test_watchers_are_told_the_result_where_the_players_leave_at_once(cluster: Cluster, house: House) -> None:
+    relay = cluster.join(house, 1)
+    async with far_house(cluster) as far, house.race("Ann", "Bob", delay_s=3) as (ann, bob), far.guest("Dan") as dan:
+        await watch(dan, house.only_room.code)
+        await trio.sleep(2)
+        # Whenever the relay looks at what nobody watches any more, even before the bus has said anything.
+        house.rooms.on_change.append(lambda: relay._forget_lapsed(trio.current_time()))
+        for player in (ann, bob):
+            await player.say_map({"type": "leave-race"})
+        told = await heard(dan, lambda message: isinstance(message, Unwatched))
+        assert any(map(is_result, told))
+        await trio.sleep(2 * SILENT_S)
+        assert not relay._shown
 
 
 async def test_whoever_wants_the_closest_race_of_the_place_is_led_from_server_to_server_and_back(cluster: Cluster, house: House) -> None:
