@@ -49,7 +49,7 @@ class DelayedBoards:
         self._starts_at, self._over = history.starts_at, history.over
         self._changes = deque(history.changes)
         self._boards: dict[int, DueBoard] = {}
-        # Of each seat, the boards before a move that tells of a card turned later than those before it did.
+        # Of each seat, the boards before a move that tells of a card turned later than those before it did, as far as they may be needed.
         self._before_telling: dict[int, list[DueBoard]] = {}
         self._followed: dict[int, list[str]] = {}
         self._shown: dict[tuple[int, bool], tuple[DueBoard, Turn, LateBoard]] = {}
@@ -86,6 +86,7 @@ class DelayedBoards:
         boards: list[DueBoard] = []
         while len(boards) < most and (due := self.next_due) is not None and (due <= now or self._over):
             boards.append(self._follow(self._changes.popleft()))
+        self._forget_passed()
         return tuple(boards)
 
     def latest(self) -> tuple[DueBoard, ...]:
@@ -111,6 +112,17 @@ class DelayedBoards:
                 kept = self._shown[board.seat, whole] = board, seen, board.shown(seen)
             boards.append(kept[2])
         return tuple(boards)
+
+    def _forget_passed(self) -> None:
+        # What has been seen only grows, so no board before the one that may be shown now is ever shown again.
+        for seat, boards in self._before_telling.items():
+            if not boards:
+                continue
+            seen = self.seen(seat)
+            if self._boards[seat].turns.told <= seen:
+                boards.clear()
+            while len(boards) > 1 and boards[1].turns.told <= seen:
+                del boards[0]
 
     def _follow(self, change: BoardChange) -> DueBoard:
         seat = change.seat

@@ -204,6 +204,22 @@ def test_a_move_that_is_struck_out_is_on_no_board_in_the_end() -> None:
     assert (boards.latest()[1].ply, boards.latest()[1].position) == (0, driven.position(1))
 
 
+def test_boards_from_before_a_telling_move_are_kept_only_until_they_are_passed() -> None:
+    driven = started(options(delay_s=0))
+    boards = DelayedBoards(0, seats=2)
+    line = greedy_line(WINNABLE)[:-1]
+    told, kept = 0, []
+    for at, (seat, move) in enumerate([(seat, move) for seat in (0, 1) for move in line], 1):
+        driven.play(seat, [move], at * 100)
+        told = follow(boards, driven, at * 100, told=told)
+        boards.due(START + at * 100, most=ALL)
+        before, seen = boards._before_telling[0], boards.seen(0)
+        assert all(each.turns.told > seen for each in before[1:]), "of those that may be shown, one at most"
+        kept.append(len(before))
+    assert max(kept) > 5
+    assert boards._before_telling == {0: [], 1: []}
+
+
 def test_before_the_countdown_there_is_no_history() -> None:
     driven = Driven()
     assert history_of(driven.race) is None
