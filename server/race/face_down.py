@@ -4,6 +4,9 @@ The rule: no board shown to anybody tells of a card that a seat still racing on 
 down; the rest of the board is shown as it is. But a move to a place that takes only some cards tells of the card, although it lay face
 down: a foundation says by its height which one it was. The board that such a move leads to is not shown at all (`Turns.told`).
 
+That holds for boards alone. Everybody is told at once which foundation has grown, opponents too, so whoever sees a board besides can
+sometimes name a card that lies face down there. Only a race without the opponents' foundations would prevent that.
+
 Everybody who races on a deal turns its stock in the same order. So a card is told apart from its double by its *turn*: how far the stock
 had been turned when the card came to light, 0 for what lay open at the start. A player who has turned the stock that far has seen the
 card. Turns go on counting after a redeal that shuffles, since nobody has seen the new order; turning the waste over brings nothing new.
