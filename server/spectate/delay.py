@@ -148,5 +148,6 @@ class DelayedBoards:
             before, position = position, position.play_unchecked(move)
             turns = turns_after(turns, before, move, position)
         self._followed[seat] = moves
-        self._before_telling[seat] = [each for each in self._before_telling.get(seat, []) if each.ply < len(moves)]
+        # Those of moves that are struck out tell no less than the last board then does, so they are never shown instead of it.
+        self._before_telling.setdefault(seat, [])
         return DueBoard(seat, len(moves), 0, "racing", position, turns)

@@ -290,6 +290,17 @@ def test_a_move_is_in_flight_no_more_by_any_sign_that_it_was_played_or_cannot_be
         assert reduced(sent, event).in_flight is None, event
 
 
+def test_a_request_that_was_for_another_race_is_complained_of_unless_the_next_of_the_series_is_open() -> None:
+    refused = scenes.refusal(ErrorCode.WRONG_RACE)
+    first = reduced(scenes.at_home(), scenes.next_race(1, scenes.standing((0, 0), 0), race=1, seat=0))
+    for model in (scenes.racing(), scenes.over(), first):
+        notice = reduced(model, refused).notice
+        assert notice is not None
+        assert notice.code == ErrorCode.WRONG_RACE
+    between = scenes.between()
+    assert reduced(between, refused).notice == between.notice
+
+
 def test_with_the_connection_goes_what_was_known_of_the_lobby() -> None:
     assert scenes.at_home().lobby is not None
     assert reduced(scenes.at_home(), Lost("gone", 100)).lobby is None

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from protocol.cards import CARD_TEXT, FACE_DOWN, SUITS
 from protocol.errors import Refusal
 from protocol.views import View
+from server.race.board_history import history_of
 from server.race.commands import PlayMove, ResignSeat, StopSeat
 from server.race.face_down import EVERYTHING_SEEN, first_turns, see_face_down, seen_by_player, turns_after
 from server.race.view import see
@@ -21,7 +22,7 @@ from server.rules.catalogue import RULE_SETS, rule_set
 from server.rules.moves import parse_move
 from server.rules.position import Position
 from server.spectate.delay import DelayedBoards
-from tests.server.race.racing import START, counting_down, options
+from tests.server.race.racing import START, counting_down, options, started
 
 DECK = 13
 
@@ -165,3 +166,20 @@ def test_a_seat_that_waits_is_shown_nothing_of_its_own_stock() -> None:
     assert FACE_DOWN not in str(waiting.view)
     assert str(racer.view).count(FACE_DOWN) > 5
     assert open_cards(racer.view) <= open_cards(see(laid))
+
+
+def test_a_board_on_which_a_card_was_built_on_an_unseen_one_waits_until_all_have_seen_it() -> None:
+    # What lies on a card of the waste tells of it: it is of the same suit and the next rank.
+    driven = started(options(rules="crazy-quilt", deal="0"))
+    boards = DelayedBoards(0, seats=2, history=history_of(driven.race))
+    told = len(driven.events)
+    shown = []
+    for seat, move in ((0, "s"), (0, "c1:w"), (1, "s")):
+        driven.play(seat, [move], 1_000)
+        for event in driven.events[told:]:
+            boards.note(event, START + 1_000)
+        told = len(driven.events)
+        boards.due(START + 1_000, most=10)
+        board = boards.shown()[0]
+        shown.append((board.ply, board.view.waste.count(FACE_DOWN), len(board.view.waste)))
+    assert shown == [(1, 1, 1), (1, 1, 1), (2, 0, 2)]

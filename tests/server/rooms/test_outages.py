@@ -9,9 +9,11 @@ from trio.testing import MockClock
 from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import PlayerView, Progress, Result, Room, Seated
 from protocol.server_messages import Left
-from protocol.views import RaceOptions
+from protocol.views import RaceOptions, SharedDeal
+from server.race.shared_deal_spec import SharedDealSpec
 from server.store.availability import Outage
 from server.store.errors import StoreFull
+from server.store.port import RaceOpened
 from tests.server.rooms.playing import Guest, Table
 
 LONG_S = 3600
@@ -166,6 +168,16 @@ async def test_who_has_opened_a_race_that_is_not_kept_yet_is_told_why_they_wait_
     await table.settle()
     assert [guest.last(Room).seat for guest in (ann, bob)] == [0, 1]
     await table.begin(room, ann, bob)
+
+
+async def test_a_room_that_waits_for_its_ghosts_as_the_clocks_are_set_right_is_kept_all_the_same(table: Table, ann: Guest) -> None:
+    deal = SharedDeal(kind="challenge", id="a challenge", nonces=("7c" * 16,))
+    spec = SharedDealSpec(deal=deal, invited=(ann.player.id,), ghosts=("ABCDEF-1-00",))
+    room = table.rooms.open(RaceOptions(seats=1, public=False), spec=spec, secret=bytes(32))
+    assert not room.has_begun
+    room.set_clocks_right()
+    await table.settle()
+    assert [entry.room for entry in table.journal.entries if isinstance(entry, RaceOpened)] == [room.code]
 
 
 async def test_who_has_opened_a_race_that_can_never_be_kept_is_told_so_and_free(table: Table, ann: Guest, bob: Guest) -> None:
