@@ -293,7 +293,8 @@ def test_a_move_is_in_flight_no_more_by_any_sign_that_it_was_played_or_cannot_be
 def test_a_request_that_was_for_another_race_is_complained_of_unless_the_next_of_the_series_is_open() -> None:
     refused = scenes.refusal(ErrorCode.WRONG_RACE)
     first = reduced(scenes.at_home(), scenes.next_race(1, scenes.standing((0, 0), 0), race=1, seat=0))
-    for model in (scenes.racing(), scenes.over(), first):
+    second = reduced(scenes.between(), scenes.next_race(14, scenes.standing((1, 0), 1), phase="countdown"))
+    for model in (scenes.racing(), scenes.over(), first, second):
         notice = reduced(model, refused).notice
         assert notice is not None
         assert notice.code == ErrorCode.WRONG_RACE
