@@ -546,7 +546,7 @@ async def test_whoever_watches_a_room_that_closes_at_its_races_end_is_told_the_r
     assert not box.spectators._rooms_watched
 
 
-async def test_a_room_that_closes_while_its_race_runs_shows_no_board_before_its_time(table: Table, ann: Guest, bob: Guest, eve: Onlooker) -> None:
+async def test_a_room_that_closes_while_its_race_runs_shows_no_board_early(table: Table, ann: Guest, bob: Guest, eve: Onlooker) -> None:
     room = await table.racing(ann, bob, delay_s=10)
     await trio.sleep(11)
     await eve.watch(room)
