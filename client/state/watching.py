@@ -44,10 +44,10 @@ def watch_after(watch: WatchModel | None, event: ServerMessage | LinkEvent | Loc
     match event:
         case Watched():
             return _snapshot(watch, event, now_ms)
-        case Unwatched(reason="none"):
-            # No race is running any more. Until one is, the result of the last one stays on show.
+        case Unwatched(reason="none" | "closed" as reason):
+            # No race is running any more, or both players have left this one. The result of the last one stays on show.
             over = watch is not None and watch.room is not None and watch.room.phase == "over"
-            return watch if over else WatchModel(closest=True)
+            return watch if over else WatchModel(closest=True) if reason == "none" else None
         case Unwatched():
             return None
     if watch is None or watch.room is None:

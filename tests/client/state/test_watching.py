@@ -118,7 +118,13 @@ def test_where_nothing_is_run_the_last_result_stays_and_else_nothing_is_shown() 
     assert watch_after(watched.over(), none, 0) == watched.over()
 
 
-@pytest.mark.parametrize("reason", ["asked", "closed", "seated", "too-slow", "failed", "no-race", "anything"])
+def test_when_a_room_is_closed_the_result_stays_and_a_race_without_one_does_not() -> None:
+    closed = Unwatched(code=scenes.CODE, reason="closed")
+    assert watch_after(watched.over(), closed, 0) == watched.over()
+    assert watch_after(watched.racing(), closed, 0) is None
+
+
+@pytest.mark.parametrize("reason", ["asked", "seated", "too-slow", "failed", "no-race", "anything"])
 def test_whoever_is_told_that_they_watch_no_more_watches_nothing(reason: str) -> None:
     assert watch_after(watched.over(), Unwatched(code=scenes.CODE, reason=reason), 0) is None
 
