@@ -28,7 +28,7 @@ from protocol.fairness import named_seed
 from protocol.forms import USUAL_NAME
 from protocol.tournaments import TournamentOptions
 from server.bots.house import HOUSE_BOTS
-from server.rules.catalogue import RULE_SETS
+from server.rules.catalogue import RULE_SETS, describe
 from server.solver.solve import solve
 from tests.e2e.browser import Browser, Page, open_browser, page
 from tests.e2e.commands import SHAPES, environment, running_server, serving_at_noon
@@ -559,6 +559,23 @@ def heads_are_right(now: Page) -> bool:
     return len(heads) == 2 and " (you) " in heads[0][0] and heads[1][0].startswith("Ada") and all(high < 30 for _, high in heads)
 
 
+def labels(now: Page) -> list[str]:
+    """The names of columns, rows and reserves that are written where they are to be seen: on the felt, and none of them over a card."""
+    return list(
+        now.run("""
+            const boxOf = (node) => node.getBoundingClientRect();
+            const felt = boxOf(document.querySelector(".felt"));
+            const cards = [...document.querySelectorAll(".felt .card")];
+            const isOver = (box, other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
+            return [...document.querySelectorAll(".felt .label")].filter((label) => {
+                const box = boxOf(label), own = label.classList.contains("own") && label.parentElement.querySelector(".card");
+                const isOn = box.left >= felt.left - 1 && box.right <= felt.right && box.top >= felt.top && box.bottom <= felt.bottom;
+                return isOn && label.checkVisibility() && !cards.some((card) => card !== own && isOver(box, boxOf(card)));
+            }).map((label) => label.textContent);
+        """)
+    )
+
+
 def test_ways_to_race_come_before_what_few_change(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.wait_for_text(".start .explained", "The four Aces lie ready")
@@ -591,8 +608,13 @@ def test_the_code_of_a_race_is_seen_whole_on_a_phone_whatever_its_rules_are_call
         browser.wait(lambda now: now.run(measured, ada.code), "the whole code")
 
 
-def test_table_hint_and_buttons_of_every_shape_are_seen_at_once_on_a_phone_and_a_small_laptop(browser: Browser, server: str) -> None:
+def test_table_names_of_slots_hint_and_buttons_of_every_shape_are_seen_at_once_on_a_phone_and_a_small_laptop(
+    browser: Browser, server: str
+) -> None:
     for rules in SHAPES:
+        told = describe(RULE_SETS[rules])
+        reserves = [f"p{number}" for number in range(1, told.reserves + 1)]
+        names = [*"abcdefghij"[: told.columns], *"12345678"[: told.rows], *reserves]
         with racing(browser, server, rules=rules, deal="at once"):
             # The cards are drawn as they come, what lies around them with the next frame.
             browser.wait(lambda now: now.all("body.racing"), "the page of a race that is run")
@@ -600,6 +622,7 @@ def test_table_hint_and_buttons_of_every_shape_are_seen_at_once_on_a_phone_and_a
                 browser.look(width=width, height=height)
                 browser.wait(partial(buttons_are_above, height), f"{rules}: the buttons within {width} by {height}")
                 browser.wait(heads_are_right, f"{rules}: who races, a line each, at {width} by {height}")
+                browser.expect(lambda now: sorted(labels(now)), sorted(names))  # noqa: B023 -- read before it changes
             give_up(browser)
             browser.wait_for_text(".verdict", "The deal checks out")
 

@@ -27,7 +27,7 @@ export class Table {
     const isSideways = (name) => rules.family === "quilt" && (name.charCodeAt(0) + Number(name.slice(1))) % 2 === 1;
     this.homes = element("div", { class: "homes", role: "group", "aria-label": "Foundations" }, Object.keys(view.foundations).map((name) => make(name)));
     this.layout = element("div", { class: `layout ${rules.family}`, role: "group", "aria-label": "Your cards" },
-      grid.map((name) => make(name, { isSideways: isSideways(name) })));
+      grid.map((name) => make(name, { isSideways: isSideways(name), column: name[1] === "1" && name[0], row: name[0] === "a" && name[1] })));
     const reserves = slots.filter((name) => !grid.includes(name));
     this.stocks = element("div", { class: "stocks", role: "group", "aria-label": "Stock and waste" });
     const hasStock = view.stock > 0 || rules.has_waste;
@@ -37,7 +37,7 @@ export class Table {
     this.next = element("p", { class: "next", hidden: true });
     this.stocks.append(this.next);
     this.node = element("div", { class: `felt ${rules.family}` }, this.homes,
-      this.layout, reserves.length ? element("div", { class: "held-back", role: "group", "aria-label": "Reserves" }, reserves.map((name) => make(name))) : null,
+      this.layout, reserves.length ? element("div", { class: "held-back", role: "group", "aria-label": "Reserves" }, reserves.map((name) => make(name, { own: name }))) : null,
       this.stocks);
     this.node.classList.toggle("broad", rules.columns > 8);
     this.node.style.setProperty("--columns", String(rules.columns));
@@ -111,10 +111,12 @@ class Place {
   #shown = "";
   isStop = false;
 
-  constructor(name, press, { isSideways = false }) {
+  /** column, row, own: of its name, what is written above it, beside it, and on it. */
+  constructor(name, press, { isSideways = false, ...labels }) {
     this.face = element("span", { class: `card${isSideways ? " sideways" : ""}`, "aria-hidden": "true" });
     this.chip = element("kbd", { class: "chip", "aria-hidden": "true" });
-    this.node = element("button", { type: "button", class: "place", "data-place": name, tabindex: "-1" }, this.face, this.chip);
+    this.node = element("button", { type: "button", class: "place", "data-place": name, tabindex: "-1" }, this.face, this.chip,
+      Object.entries(labels).filter(([, text]) => text).map(([where, text]) => element("span", { class: `label ${where}`, "aria-hidden": "true" }, text)));
     this.node.addEventListener("click", () => press(name));
   }
 
