@@ -382,6 +382,49 @@ def test_which_card_the_stock_has_brought_is_said_to_those_who_do_not_see_it(bro
         browser.wait(lambda now: re.fullmatch(said, now.run("return document.querySelector('.game .unseen').textContent")), "the card")
 
 
+def test_the_cards_under_the_waste_are_shown_and_nothing_moves_for_them(browser: Browser, server: str) -> None:
+    listed = "return [...document.querySelectorAll('.buried li')].map((each) => each.checkVisibility() && each.innerText.split('\\n')[0])"
+    stock = "const { x, y } = document.querySelector('[data-place=s]').getBoundingClientRect(); return [x, y]"
+    signs = dict(zip("SHDC", "♠♥♦♣", strict=True))
+    for width, height in ((320, 640), (1280, 720)):
+        browser.look(width=width, height=height)
+        # With the next stock cards beside it, too.
+        with racing(browser, server, deal="monday", rules="carpet-strategy"):
+            browser.wait(lambda now: now.all("body.racing"), "the page of a race that is run")
+            browser.settle()
+            lay = browser.run(stock)
+            for moves in range(1, 9):
+                browser.keys("s")
+                browser.expect(own_moves, moves)
+            waste = heard(browser, "view")[-1]["view"]["waste"]
+            assert len(waste) == 8
+            browser.expect(lambda now: now.run(listed), [card[0].replace("T", "10") + signs[card[1]] for card in waste[-2::-1]])  # noqa: B023
+            lists = [node["name"] for node in browser.wait(Page.nodes, "the page for a screen reader") if node["role"] == "list"]
+            assert "Under the waste’s top card, the next one first" in lists
+            browser.expect(lambda now: now.run(stock), lay)  # noqa: B023
+            browser.expect(too_wide, [])
+            browser.expect(too_pale, [])
+            browser.expect(breaches, [])
+            give_up(browser)
+            browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def test_the_cards_of_a_quilt_that_are_blocked_are_in_the_shade_and_can_be_read(browser: Browser, server: str) -> None:
+    with racing(browser, server, rules="crazy-quilt", deal="monday"):
+        shaded = """
+            const ground = (place) => getComputedStyle(place.querySelector(".card")).backgroundColor;
+            const [lit] = [...document.querySelectorAll(".layout .playable")].map(ground);
+            return [...document.querySelectorAll(".layout .place")].filter((place) => ground(place) !== lit).map((place) => place.ariaLabel);
+        """
+        # After the deal sixteen cards are available.
+        browser.expect(lambda now: len(now.run(shaded)), 48)
+        browser.wait(lambda now: all(said.endswith(", blocked") for said in now.run(shaded)), "what is blocked said, too")
+        for scheme in ("light", "dark"):
+            browser.look(scheme=scheme)
+            browser.expect(too_pale, [])
+            browser.expect(breaches, [])
+
+
 def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> None:
     # A deal by name: its first card home could go elsewhere too, and so is held first, and more cards go home after it.
     with racing(browser, server, rules="persian-rug", deal="rug") as ada:

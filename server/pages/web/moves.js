@@ -1,6 +1,6 @@
 // What the moves of a view mean: where each begins and ends, what a press does, and how the table looks before the answer is there.
 //
-// Knows no rules of any game: everything is read off `view.moves`. The same as the terminal's `client.game`, and held to it by a test. A *place* is a slot (`b3`),
+// Knows no rules of any game but which cards of a quilt lie free: everything else is read off `view.moves`. The same as the terminal's `client.game`, and held to it by a test. A *place* is a slot (`b3`),
 // a reserve (`p4`), `w`, `s`, `r`, or a foundation as views name them (`S`, `S+`, `S-`).
 
 /** @typedef {{piles: Record<string, string[]>, waste: string[], stock: number, stock_next: string[], foundations: Record<string, number>,
@@ -110,6 +110,26 @@ export function allFit(family, view) {
     }
   }
   return left() === 0;
+}
+
+/** Whether a card of a quilt lies across: a1 lies upright, its neighbours across, and so on in turn. @param {string} slot */
+export const isSideways = (slot) => (slot.charCodeAt(0) + Number(slot.slice(1))) % 2 === 1;
+
+/** The slots of a quilt whose card has a free narrow end: next to it is a gap or the edge; with lanes, only gaps up to the edge.
+ * @param {{lanes: boolean}} rules @param {View} view @returns {Set<string>} */
+export function freeSlots(rules, view) {
+  const isClear = (slot, step) => {
+    let [column, row] = [slot.charCodeAt(0), Number(slot.slice(1))];
+    for (;;) {
+      if (isSideways(slot)) column += step;
+      else row += step;
+      const next = view.piles[String.fromCharCode(column) + row];
+      if (!next) return true;
+      if (next.length) return false;
+      if (!rules.lanes) return true;
+    }
+  };
+  return new Set(Object.keys(view.piles).filter((slot) => slot[0] !== "p" && view.piles[slot].length && (isClear(slot, -1) || isClear(slot, 1))));
 }
 
 /** The card that a foundation takes next, else null. @param {string} foundation @param {number} count */

@@ -1,8 +1,8 @@
 // The player's own table: every place a button, changed in place. Shows a position and what may be pressed; what a press means is the player's.
 
 import { cardTexts, foundationSign, foundationWords } from "./boards.js";
-import { counted, element, setText } from "./dom.js";
-import { choices, foundationCard, source } from "./moves.js";
+import { counted, element, fill, setText } from "./dom.js";
+import { choices, foundationCard, freeSlots, isSideways, source } from "./moves.js";
 
 const GLIDE_MS = 160;
 
@@ -24,10 +24,9 @@ export class Table {
     };
     const slots = Object.keys(view.piles);
     const grid = slots.filter((name) => name[0] !== "p" || rules.reserves === 0);
-    const isSideways = (name) => rules.family === "quilt" && (name.charCodeAt(0) + Number(name.slice(1))) % 2 === 1;
     this.homes = element("div", { class: "homes", role: "group", "aria-label": "Foundations" }, Object.keys(view.foundations).map((name) => make(name)));
     this.layout = element("div", { class: `layout ${rules.family}`, role: "group", "aria-label": "Your cards" },
-      grid.map((name) => make(name, { isSideways: isSideways(name), column: name[1] === "1" && name[0], row: name[0] === "a" && name[1] })));
+      grid.map((name) => make(name, { isSideways: rules.family === "quilt" && isSideways(name), column: name[1] === "1" && name[0], row: name[0] === "a" && name[1] })));
     const reserves = slots.filter((name) => !grid.includes(name));
     this.stocks = element("div", { class: "stocks", role: "group", "aria-label": "Stock and waste" });
     const hasStock = view.stock > 0 || rules.has_waste;
@@ -35,7 +34,11 @@ export class Table {
     if (rules.has_waste) this.stocks.append(make("w"));
     if (rules.redeals > 0) this.stocks.append(make("r"));
     this.next = element("p", { class: "next", hidden: true });
-    this.stocks.append(this.next);
+    this.buried = element("ol", { class: "buried", "aria-label": "Under the waste’s top card, the next one first", hidden: true });
+    // In a game whose waste is ever more than one card they have a place from the beginning, so that nothing moves as they come.
+    const canBury = rules.has_waste && rules.family !== "twin";
+    if (canBury || rules.visible_stock) this.stocks.append(element("div", { class: "beside" }, this.next, this.buried));
+    this.stocks.classList.toggle("can-bury", canBury);
     this.node = element("div", { class: `felt ${rules.family}` }, this.homes,
       this.layout, reserves.length ? element("div", { class: "held-back", role: "group", "aria-label": "Reserves" }, reserves.map((name) => make(name, { own: name }))) : null,
       this.stocks);
@@ -49,10 +52,13 @@ export class Table {
     const ends = held ? choices(view, held) : new Set();
     const begins = new Set(view.moves.map(source));
     const keys = new Map(isPlaying ? chips.map((chip) => [chip.place, chip.key]) : []);
+    const free = this.#rules.family === "quilt" ? freeSlots(this.#rules, view) : null;
+    const isBlocked = (name) => free !== null && /^[a-h]/.test(name) && !free.has(name) && view.piles[name].length > 0;
     for (const [name, place] of this.#places) {
       const marks = {
         isHeld: held === name, isChoice: ends.has(name), canPlay: isPlaying && !held && begins.has(name),
         isWaiting: ahead.includes(name), key: keys.get(name) ?? "", isPending: view.pending === name,
+        isBlocked: isBlocked(name),
       };
       if (name in view.foundations) place.showFoundation(name, view.foundations[name], marks);
       else if (name === "s") place.showStock(view.stock, this.#rules.has_waste, marks);
@@ -61,6 +67,12 @@ export class Table {
     }
     this.next.hidden = view.stock_next.length === 0;
     setText(this.next, `Next: ${view.stock_next.map((card) => cardTexts(card)).map(({ rank, sign }) => rank + sign).join(" ")}`);
+    const buried = view.waste.slice(0, -1).reverse();
+    this.buried.hidden = buried.length === 0;
+    fill(this.buried, buried, () => buried.map((card) => {
+      const { rank, sign, said, isRed } = cardTexts(card);
+      return element("li", { class: isRed ? "red" : null }, element("span", { "aria-hidden": "true" }, rank + sign), element("span", { class: "unseen" }, said));
+    }));
     // Tab goes from one card that can be played to the next; the arrows go everywhere.
     const stops = [...this.#places.values()].filter((place) => place.isStop);
     for (const place of this.#places.values()) place.node.tabIndex = place.isStop || (!stops.length && place === this.#places.values().next().value) ? 0 : -1;
@@ -125,9 +137,9 @@ class Place {
     const key = JSON.stringify([card, back, stands, depth, said, marks]);
     if (key === this.#shown) return;
     this.#shown = key;
-    const { isHeld, isChoice, canPlay, isWaiting, isPending } = marks;
+    const { isHeld, isChoice, canPlay, isWaiting, isPending, isBlocked } = marks;
     this.isStop = canPlay || isChoice || isHeld;
-    for (const [name, is] of Object.entries({ held: isHeld, choice: isChoice, playable: canPlay, ahead: isWaiting })) this.node.classList.toggle(name, is);
+    for (const [name, is] of Object.entries({ held: isHeld, choice: isChoice, playable: canPlay, ahead: isWaiting, blocked: isBlocked })) this.node.classList.toggle(name, is);
     const isDown = back || card === "??";
     this.face.classList.toggle("back", isDown);
     this.face.classList.toggle("gap", !card && !back);
@@ -139,7 +151,7 @@ class Place {
       : stands ? [element("span", { class: "stands" }, stands)] : []), ...(small ? [small] : []));
     setText(this.chip, marks.key);
     this.chip.hidden = !marks.key;
-    const words = [isHeld ? "held" : "", isChoice ? "can take it" : "", canPlay ? "can be played" : "", isWaiting ? "waiting to be played" : ""].filter(Boolean);
+    const words = [isHeld ? "held" : "", isChoice ? "can take it" : "", canPlay ? "can be played" : "", isBlocked ? "blocked" : "", isWaiting ? "waiting to be played" : ""].filter(Boolean);
     this.node.setAttribute("aria-label", [said, ...words].join(", "));
     this.node.setAttribute("aria-pressed", String(isHeld));
   }

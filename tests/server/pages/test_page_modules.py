@@ -19,7 +19,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from client.game.board import board_of
+from client.game.board import board_of, free_slots
 from client.game.hints import hint
 from client.game.moves import choices, homeward, next_home, press, suggested
 from client.game.preview import preview
@@ -149,6 +149,21 @@ def test_presses_previews_and_chips_are_those_of_the_terminal() -> None:
 
 def test_the_keys_of_chips_are_those_of_the_terminal() -> None:
     assert node("const { CHIPS } = await import(`${web}/moves.js`); console.log(JSON.stringify(CHIPS));", None) == CHIPS
+
+
+def test_the_cards_of_a_quilt_that_lie_free_are_those_of_the_terminal() -> None:
+    script = """
+        const { freeSlots } = await import(`${web}/moves.js`);
+        console.log(JSON.stringify(given.map(({ rules, view }) => [...freeSlots(rules, view)].sort())));
+    """
+    given, expected = [], []
+    for rules, game in games().items():
+        if RULES[rules].family != "quilt":
+            continue
+        for view, _ in game:
+            given.append({"rules": msgspec.to_builtins(RULES[rules]), "view": msgspec.to_builtins(view)})
+            expected.append(sorted(free_slots(board_of(RULES[rules], view), view)))
+    assert node(script, given) == expected
 
 
 def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:
