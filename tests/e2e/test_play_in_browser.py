@@ -130,7 +130,8 @@ def test_a_link_leads_to_a_seat_and_the_race_is_checked_in_the_page(browser: Bro
     with sitting(server, "Ada", countdown_s=1, public=False) as ada:
         browser.open(page(server, f"/play/{ada.code}"))
         browser.wait_for_text("h1", f"Race {ada.name}")
-        browser.wait_for_text(".explained", "Build each foundation up in suit")
+        browser.expect_text(".explained", RULE_SETS["carpet"].explanation)
+        browser.wait_for_text(".waiting-room", "Rated. At most 10:00.")
         browser.do("#name", WebElement.clear)
         browser.type("#name", "Bea")
         browser.press("Ready")
@@ -617,6 +618,17 @@ def labels(now: Page) -> list[str]:
             }).map((label) => label.textContent);
         """)
     )
+
+
+def test_the_rules_are_told_whole_before_a_game_is_chosen_and_at_the_table(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    for rules in SHAPES:
+        browser.choose("#rules", rules)
+        browser.expect_text(".start .explained", RULE_SETS[rules].explanation)
+    browser.press("Make a link")
+    browser.expect_text(".waiting-room .explained", RULE_SETS[SHAPES[-1]].explanation)
+    browser.wait_for_text(".waiting-room", "Rated. At most 10:00.")
+    browser.press("Leave")
 
 
 def test_ways_to_race_come_before_what_few_change(browser: Browser, server: str) -> None:

@@ -11,8 +11,8 @@ import { Game } from "./game.js";
 import * as keeping from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
 import { Player } from "./player.js";
-import { NameField, StartForm, rulesInShort } from "./start.js";
-import { WaitingRoom } from "./waiting.js";
+import { NameField, StartForm } from "./start.js";
+import { WaitingRoom, termsText } from "./waiting.js";
 
 export const PHRASES = {
   hello: "Hello!", "good-luck": "Good luck!", nice: "Nice!", close: "This is close!", ouch: "Ouch!", sorry: "Sorry!",
@@ -66,13 +66,14 @@ export class PlayPage {
     this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.#ask({ type: "rename", name, token: keeping.identity.token }));
     this.start = new StartForm((wish) => this.#wish(wish));
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), { class: "main-button" });
+    this.terms = element("p", {});
     this.lookedRules = element("p", { class: "explained" });
     this.elsewhere = element("p", { class: "actions", hidden: true });
     this.former = element("p", { class: "actions" });
     this.call = new Call(connection);
     this.due = element("p", { class: "notice actions", role: "status", hidden: true });
     this.back = element("p", { class: "actions", hidden: true });
-    this.look = element("div", { class: "waiting-room" }, this.lookedRules, element("p", { class: "actions" }, this.take));
+    this.look = element("div", { class: "waiting-room" }, this.terms, this.lookedRules, element("p", { class: "actions" }, this.take));
     this.stopLooking = button("Stop looking", () => this.#ask({ type: "quick-match", cancel: true }));
     this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
     const leave = () => { if (player.room?.givesUpSeries) this.game.leave(); else player.send({ type: "leave-race" }); };
@@ -360,9 +361,12 @@ export class PlayPage {
     const free = looked.seats.length - seated.length;
     this.heading.replaceChildren("Race ", ...(seated.length ? against(seated.map((seat) => seat.name), [], " and ") : ["at this table"]));
     setText(this.facts, `Code ${clean(looked.code)} · ${clean(rules?.name ?? "")}`);
-    setText(this.lookedRules, rulesInShort(rules));
-    this.take.hidden = !free || looked.phase !== "waiting" || !this.player.isOnline;
-    if (!free || looked.phase !== "waiting") {
+    const isOpen = free > 0 && looked.phase === "waiting";
+    this.terms.hidden = !isOpen;
+    setText(this.terms, termsText(looked));
+    setText(this.lookedRules, rules?.explanation ?? "");
+    this.take.hidden = !isOpen || !this.player.isOnline;
+    if (!isOpen) {
       this.#note("");
       this.lookedRules.replaceChildren(looked.phase === "over" ? "That race is over. " : "Every seat of that race is taken. ",
         element("a", { href: `/watch/${encodeURIComponent(looked.code)}` }, looked.phase === "over" ? "See how it went" : "Watch it"));

@@ -3,14 +3,8 @@
 import { OptionFields, forms } from "./choices.js";
 import { button, codeOf, element, field, inlineField, setText } from "./dom.js";
 
-const RULES_SENTENCES = 3;
 /** The one to begin with, as in the terminal. */
 const USUAL_BOT = "greedy";
-
-/** The first sentences of a rule set's explanation. @param {any} rules a `RulesInfo` */
-export function rulesInShort(rules) {
-  return (rules?.explanation ?? "").match(/[^.!?]+[.!?]+/g)?.slice(0, RULES_SENTENCES).join("").trim() ?? rules?.explanation ?? "";
-}
 
 /** A field for the name of somebody who is new, or their name and a way to change it. */
 export class NameField {
@@ -46,7 +40,7 @@ export class StartForm {
   constructor(wish) {
     this.rules = element("select", { id: "rules" });
     this.explained = element("p", { class: "explained" });
-    this.inShort = element("details", {}, element("summary", {}, "The rules in short"), this.explained);
+    this.inShort = element("details", {}, element("summary", {}, "The rules"), this.explained);
     // On a phone they would stand between a player and the first button; elsewhere the style sheet has no summary.
     const phone = matchMedia("(max-width: 30rem)");
     const fold = () => { this.inShort.open = !phone.matches; };
@@ -112,7 +106,7 @@ export class StartForm {
     const told = await forms().catch(() => null);
     if (!told || this.race) return;
     const known = {
-      rules: this.#rules.map((rules) => ({ value: rules.id, words: rules.name, explanation: rulesInShort(rules) })),
+      rules: this.#rules.map((rules) => ({ value: rules.id, words: rules.name, explanation: rules.explanation })),
       bot: this.#bots.map((bot) => ({ value: bot.name, words: bot.name, explanation: bot.explanation })),
     };
     const asked = told.race.fields.filter((field) => !["rules", "bots", "public", "time_limit_s"].includes(field.name));
@@ -141,7 +135,7 @@ export class StartForm {
 
   #explain() {
     const rules = this.#rules.find((each) => each.id === this.rules.value);
-    setText(this.explained, rulesInShort(rules));
+    setText(this.explained, rules?.explanation ?? "");
     this.winnableRow.hidden = !rules?.solvable;
   }
 }

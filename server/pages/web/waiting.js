@@ -1,9 +1,8 @@
-// Before a race: the link to give away, who is there and who is ready, the rules in short.
+// Before a race: the link to give away, who is there and who is ready, the rules.
 
 import { beQuiet, button, clean, clockText, copyText, counted, element, fill, nameOf, setText } from "./dom.js";
 import { isOwnMachine } from "./connection.js";
 import { seriesName, seriesSentence, wonSentence } from "./series.js";
-import { rulesInShort } from "./start.js";
 
 const NAMED = 2;
 /** Watchers see the boards of a rated race so many seconds late, or later. */
@@ -19,6 +18,12 @@ export function ratedSentence({ rated, seats, bots, deal, series, delay_s }) {
   return because ? `Not rated: ${because}.` : "Rated.";
 }
 
+/** What holds for a race beside the rules of its game. @param {{options: import("carpet-wire").RaceOptions, seats: any[], series: any}} race */
+export function termsText({ options, seats, series }) {
+  return [seats.length > 1 ? ratedSentence(options) : "", `At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "",
+    options.autoplay ? "" : "No autoplay.", options.series.format === "single" || series ? "" : `A ${seriesName(options.series)}.`].filter(Boolean).join(" ");
+}
+
 export class WaitingRoom {
   #race = "";
 
@@ -32,10 +37,11 @@ export class WaitingRoom {
     this.seats = element("ul", { class: "seats" });
     this.series = element("p", { hidden: true });
     this.won = element("p", { hidden: true });
+    this.terms = element("p", {});
     this.rules = element("p", { class: "explained" });
     this.ready = button("Ready", ready, { class: "main-button" });
     this.leave = button("Leave", leave);
-    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.code, this.series, this.won, this.seats, this.rules,
+    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.code, this.series, this.won, this.seats, this.terms, this.rules,
       element("p", { class: "actions" }, this.ready, this.leave));
   }
 
@@ -66,10 +72,8 @@ export class WaitingRoom {
     const won = wonSentence(room);
     this.won.hidden = !won;
     setText(this.won, won);
-    const { options } = room;
-    const facts = [room.seats.length > 1 ? ratedSentence(options) : "", `At most ${clockText(options.time_limit_s * 1000)}.`, options.winnable ? "The deal can be won." : "", options.autoplay ? "" : "No autoplay.",
-      options.series.format === "single" || room.series ? "" : `A ${seriesName(options.series)}.`];
-    setText(this.rules, [rulesInShort(rules), ...facts].filter(Boolean).join(" "));
+    setText(this.rules, rules?.explanation ?? "");
+    setText(this.terms, termsText(room));
     this.ready.hidden = room.phase !== "waiting" || isReady;
   }
 }
