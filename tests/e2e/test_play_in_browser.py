@@ -218,6 +218,27 @@ def test_nobody_is_shown_the_boards_of_their_own_race_and_the_page_leads_back_to
         browser.wait_for_text(".waiting-room", "(you)")
 
 
+def test_play_leads_to_the_menu_once_the_race_is_over_and_from_there_back_to_it(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    for bot in ("greedy", "random"):
+        browser.choose("#bot", bot)
+        browser.press("Race the bot")
+        browser.press("Ready")
+        wait_for_cards(browser)
+        give_up(browser)
+        browser.wait_for_text(".ending h2", f"{bot} won")
+        code = browser.run("return location.pathname")
+        browser.open(page(server, "/ladder"))
+        browser.press("Play", "nav")
+        browser.wait(lambda now: now.all(".start") and not now.all(".ending"), "the menu")
+        browser.expect_text("h1", "Play")
+        browser.press("Back to your last race")
+        browser.wait_for_text(".ending h2", f"{bot} won")
+        browser.expect(lambda now: now.address, page(server, code))  # noqa: B023 -- read before it changes
+        browser.press("Play", "nav")
+        browser.wait(lambda now: now.all(".start"), "the menu")
+
+
 def test_two_browsers_race_again(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.press("Make a link")
@@ -258,6 +279,7 @@ def test_two_browsers_race_again(browser: Browser, server: str) -> None:
         other.open("about:blank")
         other.open(link)
         other.press("Be that player", "dialog")
+        other.press("Back to your last race")
         other.wait_for_text(".ending h2", "won")
         # The record, and with it what was checked, comes after the result.
         other.wait_for_text(".verdict", "Nothing is wrong with the deal")

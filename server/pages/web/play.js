@@ -297,11 +297,11 @@ export class PlayPage {
   }
 
   #offerElsewhere() {
-    const { elsewhere } = this.player;
-    this.elsewhere.hidden = !elsewhere || Boolean(this.player.room);
+    const { elsewhere: code, last } = this.player;
+    this.elsewhere.hidden = !(code || last) || Boolean(this.player.room);
     if (this.elsewhere.hidden) return;
-    const code = elsewhere;
-    this.elsewhere.replaceChildren(`You hold a seat in race ${clean(code)}. `,
+    if (last) this.elsewhere.replaceChildren(element("a", { href: `/play/${encodeURIComponent(last)}` }, "Back to your last race"));
+    else this.elsewhere.replaceChildren(`You hold a seat in race ${clean(code)}. `,
       button("Go on there", () => this.player.goOnElsewhere() || this.#note(UNSENT)), button("Leave it", () => this.#ask({ type: "leave-race" })));
   }
 

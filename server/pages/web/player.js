@@ -10,8 +10,9 @@ import { PlayedRace } from "./played.js";
 import { hex } from "./sha256.js";
 
 const SOFTWARE = "web page";
-/** `ref` of the joins that are made here. */
+/** `ref` of the joins that are made here: back to a seat, and to see what has become of it. */
 const REJOIN = 1;
+const PEEK = 3;
 /** Whoever asks for another race is taken to be there, and ready for it, for so long. */
 const ASKED_STANDS_MS = 30_000;
 
@@ -21,6 +22,10 @@ export class Player extends Hand {
   /** Ready as soon as there is a seat. */
   isEager = false;
   waiting = null;
+  /** Of a race that is under way, and of one that is over, where a seat is held still: its code. @type {string | null} */
+  elsewhere = null;
+  /** @type {string | null} */
+  last = null;
   #asked = new Map();
   #nonce = null;
   #isBehind = false;
@@ -56,16 +61,17 @@ export class Player extends Hand {
       else this.#gone("closed");
       return true;
     }
-    if (welcome.room && (!code || code === welcome.room)) {
+    if (welcome.room && code === welcome.room) {
       this.send({ type: "join-race", code: welcome.room });
       return true;
     }
-    this.elsewhere = null;
-    // Somebody who holds a seat in another race: it is looked at, and left by itself where it is over.
+    this.elsewhere = this.last = null;
+    // Somebody who holds a seat in another race: it is looked at, and left by itself where it is over. Who asked for no race is led to it, unless it is.
     this.#peeks = welcome.room;
-    if (welcome.room) this.connection.send({ type: "join-race", code: welcome.room });
+    this.#isFree = !code;
+    if (welcome.room) this.connection.send({ type: "join-race", code: welcome.room, ref: PEEK });
     else if (this.wish) this.send(this.wish);
-    return Boolean(!welcome.room && this.wish);
+    return Boolean(welcome.room ? this.#isFree : this.wish);
   }
 
   /** Back to the seat that is held in another race than the one that was asked for. Whether it could be asked for. */
@@ -76,14 +82,21 @@ export class Player extends Hand {
   }
 
   #peeks = null;
+  #isFree = false;
 
-  #peeked(message) {
+  #peeked(message, now) {
     if (message.type === "room") {
       const isDone = message.phase === "over" && (message.series === null || message.series.over);
-      if (isDone) this.connection.send({ type: "leave-race" });
-      else this.elsewhere = message.code;
+      if (!isDone && this.#isFree) {
+        this.#peeks = null;
+        this.#takeRoom(message, now);
+        return true;
+      }
+      if (!isDone) this.elsewhere = message.code;
+      else if (this.#isFree && !this.wish) this.last = message.code;
+      else this.connection.send({ type: "leave-race" });
     } else {
-      this.#peeks = this.elsewhere = null;
+      this.#peeks = this.elsewhere = this.last = null;
       if (this.wish) this.send(this.wish);
     }
     this.tell("elsewhere");
@@ -106,6 +119,10 @@ export class Player extends Hand {
     this.wish = message;
     this.isEager = isEager;
     // A seat that is still held elsewhere has to be left first.
+    if (this.last) {
+      this.last = null;
+      return this.connection.send({ type: "leave-race" });
+    }
     if (this.#peeks) return this.elsewhere && this.tell("elsewhere");
     if (this.isPlayer) this.connection.send(message);
     else this.connection.restart();
@@ -127,7 +144,7 @@ export class Player extends Hand {
 
   /** @param {import("carpet-wire").ServerMessage} message @param {number} now @returns {boolean} whether it was about the room or a wish */
   hear(message, now) {
-    if (this.#peeks && (message.type === "room" || message.type === "left") && message.code === this.#peeks) return this.#peeked(message);
+    if (this.#peeks && (message.type === "room" || message.type === "left") && message.code === this.#peeks) return this.#peeked(message, now);
     switch (message.type) {
       case "room":
         this.#takeRoom(message, now);
@@ -259,6 +276,7 @@ export class Player extends Hand {
       else this.#gone("closed");
       return;
     }
+    if (error.ref === PEEK) this.#peeks = null;
     // The move that was on its way, if it was one, is not played, and nothing more is to come of it.
     if (error.code.startsWith("race/")) {
       this.inFlight = null;

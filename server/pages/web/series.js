@@ -2,7 +2,7 @@
 
 import { capitalised, clean, counted, element, nameOf, setText } from "./dom.js";
 
-/** "best of 3", "session of 5", "swap"; nothing for a single race. */
+/** "best of 3", "session of 5", "swap"; nothing for a single race. @param {import("carpet-wire").SeriesOptions} options */
 export function seriesName({ format, races }) {
   return { "best-of": `best of ${races}`, session: `session of ${races}`, swap: "swap" }[format] ?? "";
 }

@@ -324,7 +324,7 @@ def test_a_player_is_told_who_watches_and_that_somebody_sees_every_card() -> Non
     script = f"""{SCRIPTED}
         const room = roomOf({{ version: 1, phase: "waiting", seats: [{{ ready: false, state: "waiting" }}] }});
         const watchers = (code, count, whole) => player.hear({{ type: "watchers", code, count, whole }}, 0);
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         player.hear(room, 0);
         const steps = [player.room.watchers];
         watchers("HKTRWM", 2, true);
@@ -561,7 +561,7 @@ def test_ready_is_for_the_next_document_as_long_as_nobody_has_answered_it() -> N
 
 def test_whoever_asked_for_another_race_is_ready_for_it_unless_that_was_long_ago() -> None:
     script = f"""{SCRIPTED}
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         const over = roomOf({{ phase: "over", seats: [{{ state: "stalled" }}, {{ seat: 1, name: "Ben", state: "won" }}] }});
         const next = (race) => roomOf({{ version: 30, race, phase: "waiting", seats: [{{ ready: false, state: "waiting" }}] }});
         const steps = [];
@@ -587,7 +587,7 @@ def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_tw
         const {{ view, move, place }} = given;
         const room = roomOf({{ view, seats: [{{}}, {{ seat: 1, name: "Zoë" }}] }});
         const steps = [];
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         steps.push(take());
         player.hear(room, 0);
         player.press(place);
@@ -597,13 +597,13 @@ def test_a_player_says_again_what_a_lost_connection_has_swallowed_and_nothing_tw
         player.lost();
         player.press(place);
         steps.push([take(), told.at(-1)[0]]);
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         steps.push(take());
         // It had not been heard: it is sent again, for the same ply.
         player.hear({{ type: "current-view", race: 1, seat: 0, ply: 3, state: "racing", elapsed_ms: 5, view: room.view, ref: 1 }}, 1);
         steps.push(take());
         player.lost();
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         take();
         // It had: the answer is in the events, and nothing is sent.
         player.hear({{ type: "view", version: 21, seat: 0, ply: 4, move, state: "racing", elapsed_ms: 6, view: room.view }}, 2);
@@ -639,7 +639,7 @@ def test_cards_go_home_by_themselves_only_where_the_race_allows_it() -> None:
     script = f"""{SCRIPTED}
         const room = roomOf({{ view: given.view }});
         const steps = [];
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         for (const [race, autoplay] of [[1, true], [2, false]]) {{
             player.hear({{ ...room, race, options: {{ series: {{ format: "single" }}, autoplay }} }}, 0);
             steps.push(take().map(({{ move }}) => move ?? null));
@@ -663,7 +663,7 @@ def test_the_clock_stands_while_the_server_can_keep_nothing_and_goes_on_from_whe
         const steps = [];
         const step = (now) => steps.push(player.room.elapsed(now));
         const outage = (now) => player.hear({{ type: "error", code: "server/cannot-write", ref: 0, message: "" }}, now);
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         player.hear(room, 1000);
         outage(3000);
         outage(9000);
@@ -717,7 +717,7 @@ def test_what_is_pressed_before_the_start_is_played_at_the_start_and_a_refused_m
         const room = roomOf({{ ...before, seats: [{{ state: "waiting", ply: 0 }}] }});
         const steps = [];
         const step = () => steps.push([take().map(({{ ply, move }}) => [ply, move]), [...player.ahead], player.inFlight?.move ?? null]);
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         player.hear(room, now);
         take();
         player.hear({{ type: "dealt", version: 2, seat: 0, starts_in_ms: 100, view }}, now);
@@ -763,7 +763,7 @@ def test_what_was_pressed_ahead_and_is_not_played_is_told_and_so_is_why_not_all_
         const steps = [];
         const step = () => steps.push([player.takenBack, told.splice(0).filter(([kind]) => kind === "note").map(([, about]) => about)]);
         const again = () => {{
-            player.up(welcome("HKTRWM"), null);
+            player.up(welcome("HKTRWM"), "HKTRWM");
             player.hear(room, 0);
             player.inFlight = null;
             told.splice(0);
@@ -1038,6 +1038,46 @@ def test_what_was_wished_for_is_asked_once_the_server_takes_the_hello_that_it_co
     ]
 
 
+def test_who_asks_for_no_race_is_led_to_the_one_they_are_in_and_to_none_that_is_over() -> None:
+    script = (
+        SCRIPTED
+        + """
+        const wish = { type: "quick-match", rules: "carpet" };
+        const come = (told) => {
+            player.room = null;
+            player.up(welcome("HKTRWM"), null);
+            player.hear(roomOf(told), 0);
+            return [take().map((message) => message.type), player.room?.code ?? null, player.last];
+        };
+        const over = { phase: "over", seats: [{ state: "stopped" }] };
+        const seen = [come({ phase: "waiting" }), come({}), come({ ...over, series: { over: false, seats: [] } }),
+            come({ ...over, series: { over: true, seats: [] } }), come(over)];
+        // What is asked for from here is asked once the seat is given up, and once, however often it is pressed.
+        player.want(wish);
+        player.want(wish);
+        seen.push(take());
+        player.hear({ type: "left", code: "HKTRWM", reason: "left" }, 0);
+        seen.push(take());
+        // Nor does a line that breaks meanwhile lose it.
+        player.up(welcome("HKTRWM"), null);
+        player.hear(roomOf(over), 0);
+        seen.push(take().map((message) => message.type));
+        // Nobody has that race any more: there is nothing to give up.
+        player.wish = null;
+        player.up(welcome("HKTRWM"), null);
+        player.hear({ type: "error", code: "room/no-such-code", message: "", ref: take()[0].ref }, 0);
+        player.want(wish);
+        seen.push(take());
+        console.log(JSON.stringify(seen));
+    """
+    )
+    wish = {"type": "quick-match", "rules": "carpet"}
+    seated = [["join-race"], "HKTRWM", None]
+    done = [["join-race"], None, "HKTRWM"]
+    leave = {"type": "leave-race"}
+    assert node(script, None) == [seated, seated, seated, done, done, [leave], [wish], ["join-race", "leave-race"], [wish]]
+
+
 def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_that_waits_is_open() -> None:
     script = """
         const { WatchedRace, standing } = await import(`${web}/model.js`);
@@ -1278,7 +1318,7 @@ def test_nobody_is_left_to_wait_for_another_race_with_somebody_who_has_gone() ->
                 return whoAsks(player.room);
             }});
         }};
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         console.log(JSON.stringify([
             said(null, ["rematch-asked", 0], ["unseated", 1], ["unseated", 2]),
             said(null, ["rematch-asked", 1], ["unseated", 1]),
@@ -1312,7 +1352,7 @@ def test_by_how_much_a_race_was_won_is_said_as_in_the_terminal() -> None:
 
 def test_the_result_before_is_shown_until_the_player_is_ready_or_has_asked_for_the_next_race() -> None:
     script = f"""{SCRIPTED}
-        player.up(welcome("HKTRWM"), null);
+        player.up(welcome("HKTRWM"), "HKTRWM");
         const ended = [{{ name: "Ada", place: 1, home: 9, state: "stalled", ended_at_ms: 9, home_at_ms: 9, plies: 3 }}];
         const steps = [];
         for (const again of [false, true]) {{
