@@ -275,7 +275,7 @@ class Site:
         return _refusal(refused, self._problem(refused.status, refused.sentence))
 
     def _find(self, target: str, base: str) -> tuple[Route, Asked]:
-        """The route for this target, and its request. Raises NoPage."""
+        """The route for this target, and its request. Raises NoPage; Elsewhere for a slash too many at the end of an address."""
         if len(target) > TARGET_CHARACTERS:
             raise NoPage(HTTPStatus.REQUEST_URI_TOO_LONG, "That address is longer than any page's.")
         if _BAD_PERCENT.search(target):
@@ -285,6 +285,9 @@ class Site:
             asked = route.ask(path, query, base)
             if asked is not None:
                 return route, asked
+        place = path.rstrip("/")
+        if place != path and any(route.ask(place) for route in self._routes):
+            raise Elsewhere(f"{place}?{query}" if query else place)
         raise NoPage(HTTPStatus.NOT_FOUND, "There is nothing here.")
 
 

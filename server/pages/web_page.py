@@ -23,7 +23,7 @@ import msgspec
 import trio
 
 from protocol.forms import forms_document
-from server.net.http import FOREVER, VARIES, Asked, Page, Route
+from server.net.http import FOREVER, VARIES, Asked, Elsewhere, Page, Route
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, Curve
 from server.pages.qr import qr_route
 from server.rules.catalogue import RULE_SETS
@@ -223,7 +223,22 @@ def web_routes(
     # Browsers look here for the icon of anything that is not a page, such as a record.
     icon = _route("/favicon.ico", pages["icon.svg"])
     ever = (always(place, about) for place, about in ALWAYS.items())
-    return (*ever, *(at(place, describe) for place, describe in described.items()), *parts, *unversioned, icon, qr_route())
+    return (
+        *ever,
+        Route("/races", _races),
+        *(at(place, describe) for place, describe in described.items()),
+        *parts,
+        *unversioned,
+        icon,
+        qr_route(),
+    )
+
+
+async def _races(asked: Asked) -> Page:
+    """Where one looks for the races that are run, which are the page at `/`."""
+    del asked
+    await trio.lowlevel.checkpoint()
+    raise Elsewhere("/")
 
 
 @cache

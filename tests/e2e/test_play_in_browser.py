@@ -234,7 +234,7 @@ def test_play_leads_to_the_menu_once_the_race_is_over_and_from_there_back_to_it(
         browser.expect_text("h1", "Play")
         browser.press("Back to your last race")
         browser.wait_for_text(".ending h2", f"{bot} won")
-        browser.expect(lambda now: now.address, page(server, code))  # noqa: B023 -- read before it changes
+        browser.expect(lambda now: now.address, page(server, code))
         browser.press("Play", "nav")
         browser.wait(lambda now: now.all(".start"), "the menu")
 
@@ -421,10 +421,10 @@ def test_the_cards_under_the_waste_are_shown_and_nothing_moves_for_them(browser:
                 browser.expect(own_moves, moves)
             waste = heard(browser, "view")[-1]["view"]["waste"]
             assert len(waste) == 8
-            browser.expect(lambda now: now.run(listed), [card[0].replace("T", "10") + signs[card[1]] for card in waste[-2::-1]])  # noqa: B023
+            browser.expect(lambda now: now.run(listed), [card[0].replace("T", "10") + signs[card[1]] for card in waste[-2::-1]])
             lists = [node["name"] for node in browser.wait(Page.nodes, "the page for a screen reader") if node["role"] == "list"]
             assert "Under the waste’s top card, the next one first" in lists
-            browser.expect(lambda now: now.run(stock), lay)  # noqa: B023
+            browser.expect(lambda now: now.run(stock), lay)
             browser.expect(too_wide, [])
             browser.expect(too_pale, [])
             browser.expect(breaches, [])
@@ -437,7 +437,8 @@ def test_the_cards_of_a_quilt_that_are_blocked_are_in_the_shade_and_can_be_read(
         shaded = """
             const ground = (place) => getComputedStyle(place.querySelector(".card")).backgroundColor;
             const [lit] = [...document.querySelectorAll(".layout .playable")].map(ground);
-            return [...document.querySelectorAll(".layout .place")].filter((place) => ground(place) !== lit).map((place) => place.ariaLabel);
+            const places = [...document.querySelectorAll(".layout .place")];
+            return places.filter((place) => ground(place) !== lit).map((place) => place.ariaLabel);
         """
         # After the deal sixteen cards are available.
         browser.expect(lambda now: len(now.run(shaded)), 48)
@@ -632,7 +633,8 @@ def labels(now: Page) -> list[str]:
             const boxOf = (node) => node.getBoundingClientRect();
             const felt = boxOf(document.querySelector(".felt"));
             const cards = [...document.querySelectorAll(".felt .card")];
-            const isOver = (box, other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom;
+            const isBeside = (box, other) => box.left >= other.right || box.right <= other.left;
+            const isOver = (box, other) => !isBeside(box, other) && box.top < other.bottom && other.top < box.bottom;
             return [...document.querySelectorAll(".felt .label")].filter((label) => {
                 const box = boxOf(label), own = label.classList.contains("own") && label.parentElement.querySelector(".card");
                 const isOn = box.left >= felt.left - 1 && box.right <= felt.right && box.top >= felt.top && box.bottom <= felt.bottom;
@@ -699,7 +701,7 @@ def test_table_names_of_slots_hint_and_buttons_of_every_shape_are_seen_at_once_o
                 browser.look(width=width, height=height)
                 browser.wait(partial(buttons_are_above, height), f"{rules}: the buttons within {width} by {height}")
                 browser.wait(heads_are_right, f"{rules}: who races, a line each, at {width} by {height}")
-                browser.expect(lambda now: sorted(labels(now)), sorted(names))  # noqa: B023 -- read before it changes
+                browser.expect(lambda now: sorted(labels(now)), sorted(names))
             give_up(browser)
             browser.wait_for_text(".verdict", "The deal checks out")
 

@@ -107,7 +107,7 @@ async def test_what_stands_in_a_path_and_behind_it_is_decoded(
     [
         ("/nowhere", 404, "There is nothing here."),
         ("/echo", 404, "There is nothing here."),
-        ("/echo.json/", 404, "There is nothing here."),
+        ("/nothing.json/", 404, "There is nothing here."),
         ("//echo.json", 404, "There is nothing here."),
         ("/ECHO.json", 404, "There is nothing here."),
         ("/x/../echo.json", 404, "There is nothing here."),

@@ -121,6 +121,30 @@ async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(house: House
 
 
 @pytest.mark.parametrize(
+    ("target", "place"),
+    [
+        ("/play/", "/play"),
+        ("/daily/", "/daily"),
+        ("/ladder/", "/ladder"),
+        ("/tournaments//", "/tournaments"),
+        ("/daily/2026-11-28/carpet/", "/daily/2026-11-28/carpet"),
+        ("/play/?rules=colorado&challenge=KWPRTM", "/play?rules=colorado&challenge=KWPRTM"),
+        ("/ladder.json/", "/ladder.json"),
+        ("/races", "/"),
+        ("/races/", "/races"),
+    ],
+)
+async def test_an_address_with_a_slash_too_many_leads_to_what_is_there_without(house: House, target: str, place: str) -> None:
+    answered = await house.ask(target, headers=BROWSER)
+    assert (answered.status, answered.headers["location"]) == (303, place)
+
+
+@pytest.mark.parametrize("target", ["/nothing/", "//", "//play/", "//example.com/", "/player/", "/watch//"])
+async def test_a_slash_too_many_leads_nowhere_where_nothing_is(house: House, target: str) -> None:
+    assert (await house.ask(target, headers=BROWSER)).status == 404
+
+
+@pytest.mark.parametrize(
     "target",
     [
         "/watch/NOSUCH",
