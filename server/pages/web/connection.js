@@ -10,6 +10,8 @@ const SLOW_MS = 800;
 // The same for somebody whose clock runs.
 const RACING_SILENCE_MS = 6000;
 const RACING_ANSWER_MS = 6000;
+// On a slow line a connection takes longer: each try that was too slow doubles the time of the next, so often.
+const DOUBLINGS = 3;
 const LOOK_MS = 1000;
 /** `ref` of the question whether the server is there. */
 const PROBE = 2 ** 31 - 1;
@@ -103,6 +105,8 @@ export class Connection {
   #isNew = false;
   #route = new Route(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/`);
   #pause = FIRST_PAUSE_MS;
+  // So often in a row a try was given up for want of time.
+  #late = 0;
   #retry = null;
   #heardAt = 0;
   #probedAt = null;
@@ -194,6 +198,7 @@ export class Connection {
     }
     if (message.type === "welcome") {
       this.#pause = FIRST_PAUSE_MS;
+      this.#late = 0;
       this.#stood = true;
       this.#route.told(message.nodes ?? []);
       this.onUp(message);
@@ -247,11 +252,20 @@ export class Connection {
    * fetches at once. Other servers of the place let no page of this one fetch anything. */
   async #reach() {
     const own = this.#retry;
-    const isThere = this.#route.current !== this.#route.home || (await answers());
+    const isThere = this.#route.current !== this.#route.home || (await answers(this.#longer(RACING_ANSWER_MS), () => this.#wasLate()));
     if (own !== this.#retry) return;
     if (isThere) return this.open();
     this.#route.failed();
     this.#tryLater();
+  }
+
+  /** A time that a connection may take, on the line that there is. */
+  #longer(ms) {
+    return ms * 2 ** this.#late;
+  }
+
+  #wasLate() {
+    this.#late = Math.min(this.#late + 1, DOUBLINGS);
   }
 
   #watchForSilence() {
@@ -262,9 +276,13 @@ export class Connection {
       this.#isNew = false;
       this.onSlow();
     }
-    if (silence < (this.isRacing ? RACING_SILENCE_MS : SILENCE_MS)) return;
+    const limit = this.isRacing ? RACING_SILENCE_MS : SILENCE_MS;
+    if (silence < (isOpening ? this.#longer(limit) : limit)) return;
     // A server that does not take the connection cannot be asked for a word.
-    if (isOpening) return this.#giveUp();
+    if (isOpening) {
+      this.#wasLate();
+      return this.#giveUp();
+    }
     if (this.#probedAt === null) {
       this.#probedAt = now;
       // Any answer will do: a player is told their name, and somebody who looks on that they only do.
@@ -280,12 +298,13 @@ function leave(socket) {
   if (socket?.readyState === WebSocket.OPEN) socket.close();
 }
 
-/** Whether the page's own server does, and not just a proxy in front of it. */
-async function answers() {
+/** Whether the page's own server does within `ms`, and not just a proxy in front of it. @param {number} ms @param {() => void} tooSlow */
+async function answers(ms, tooSlow) {
   try {
-    const { status } = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(RACING_ANSWER_MS) });
+    const { status } = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(ms) });
     return ![502, 504].includes(status);
-  } catch {
+  } catch (error) {
+    if (error.name === "TimeoutError") tooSlow();
     return false;
   }
 }

@@ -868,7 +868,8 @@ def test_a_connection_that_is_not_answered_is_told_of_given_up_and_tried_again_a
         console.log(JSON.stringify([told, pauses, made.map(({{ log }}) => log)]));
     """
     told, pauses, logs = node(script, None)
-    assert told == ["slow at 1", "lost at 8", "slow at 12", "lost at 19"]
+    # The line may be slow: the second has twice the time.
+    assert told == ["slow at 1", "lost at 8", "slow at 12", "lost at 27"]
     assert pauses == [1000, 2000]
     assert logs == [[["closed at", 0]], [["closed at", 0]], ["hello", "follow-lobby"]]
 
@@ -952,6 +953,71 @@ def test_a_page_opens_no_socket_to_its_own_server_before_that_answers() -> None:
         console.log(JSON.stringify([steps, asked]));
     """
     assert node(script, None) == [[[1, 1], [1, 2], [2, 1]], ["/healthz"] * 4]
+
+
+def test_a_page_gives_a_slow_line_more_time_with_each_try_that_was_too_slow() -> None:
+    script = f"""{CONNECTED}
+        let later;
+        globalThis.setTimeout = (act) => {{ later = act; }};
+        AbortSignal.timeout = (ms) => ms;
+        const times = [];
+        let takes = 40_000;
+        globalThis.fetch = async (_, {{ signal }}) => {{
+            times.push(signal);
+            if (takes === null) throw new TypeError("NetworkError");
+            if (takes > signal) throw new DOMException("signal timed out", "TimeoutError");
+            return {{ status: 200 }};
+        }};
+        const lose = () => made.at(-1).onclose({{ code: 1006 }});
+        const tries = async (count) => {{ for (let each = 0; each < count; each += 1) {{ later(); await settle(); }} }};
+        const steps = [];
+        const step = () => steps.push([times.splice(0), made.length]);
+        connection.open();
+        lose();
+        await tries(4);
+        step();
+        // Not that the server answers is a welcome yet.
+        lose();
+        takes = 60_000;
+        await tries(2);
+        step();
+        takes = 1000;
+        await tries(1);
+        await stand(made.at(-1));
+        made.at(-1).onmessage({{ data: JSON.stringify({{ type: "welcome" }}) }});
+        lose();
+        takes = null;
+        // One that answers at once that there is nobody is not slow.
+        times.length = 0;
+        await tries(3);
+        step();
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [[[6000, 12_000, 24_000, 48_000], 2], [[48_000, 48_000], 2], [[6000, 6000, 6000], 3]]
+
+
+def test_a_page_turns_to_another_server_of_its_place_where_its_own_does_not_answer_and_fetches_nothing_of_that() -> None:
+    script = f"""{CONNECTED}
+        let later;
+        globalThis.setTimeout = (act) => {{ later = act; }};
+        const asked = [];
+        globalThis.fetch = async (url) => {{ asked.push(url); throw new TypeError("NetworkError"); }};
+        const steps = [];
+        const again = async () => {{ later(); await settle(); steps.push([made.map(({{ url }}) => url).slice(1), asked.length]); }};
+        connection.open();
+        await stand(made[0]);
+        made[0].onmessage({{ data: JSON.stringify({{ type: "welcome", nodes: ["ws://x/", "ws://b.example/", "ws://c.example/"] }}) }});
+        made[0].onclose({{ code: 1006 }});
+        await again();
+        await again();
+        made[1].onclose({{ code: 1006 }});
+        await again();
+        made[2].onclose({{ code: 1006 }});
+        await again();
+        console.log(JSON.stringify(steps));
+    """
+    near, far = "ws://b.example/", "ws://c.example/"
+    assert node(script, None) == [[[], 1], [[near], 1], [[near, far], 1], [[near, far], 2]]
 
 
 def test_a_page_goes_to_a_server_that_has_come_to_the_place_since_its_welcome() -> None:
