@@ -447,6 +447,29 @@ def test_the_cards_of_a_quilt_that_are_blocked_are_in_the_shade_and_can_be_read(
             browser.look(scheme=scheme)
             browser.expect(too_pale, [])
             browser.expect(breaches, [])
+        colours = "return ['.felt', '.card', '.fill'].map((each) => getComputedStyle(document.querySelector(each)).backgroundColor)"
+        browser.look()
+        drawn = browser.run(colours)
+        # Cards and bars mean something by their colours, whichever the user has all pages in.
+        browser.look(forced="active")
+        browser.expect(lambda now: now.run(colours), drawn)
+        browser.expect(lambda now: len(now.run(shaded)), 48)
+        browser.expect(too_pale, [])
+
+
+def test_what_can_be_done_is_told_anew_with_the_answer_to_a_move_and_not_before(browser: Browser, server: str) -> None:
+    with racing(browser, server, rules="carpet-strategy", deal="at once"):
+        browser.expect_text(".hint", "2 cards can go home: a4, c4 (g: all).")
+        browser.run(
+            "const { send } = WebSocket.prototype; window.go = () => lines.at(-1).send(held); window.restore = send;"
+            "WebSocket.prototype.send = function (text) { window.held = text; }"
+        )
+        browser.keys("a4")
+        browser.wait(lambda now: "gap" in table(now)[15], "the table after the move")
+        # Which moves there are from here only the answer says.
+        browser.expect_text(".hint", "2 cards can go home: a4, c4 (g: all).")
+        browser.run("WebSocket.prototype.send = restore; go()")
+        browser.expect_text(".hint", "2 cards can go home: b1, c4 (g: all).")
 
 
 def test_the_keys_are_those_of_the_terminal(browser: Browser, server: str) -> None:
