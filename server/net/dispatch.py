@@ -5,7 +5,6 @@ Each connection has a `Visit`, which holds what the server knows about it: nobod
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -37,7 +36,6 @@ from protocol.run_messages import (
     PlayOn,
     RunChallenge,
     RunDaily,
-    RunQuestion,
     RunStart,
 )
 from protocol.server_messages import Left, WaitingOver
@@ -47,31 +45,28 @@ from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
 from server.lobby.matchmaker import Matchmaker, Seeker
-from server.lobby.players import Players, cannot_read
+from server.lobby.players import Players
 from server.net.connection import Connection
 from server.net.connection_limits import place_of
 from server.net.forwarding import Forwarding
 from server.net.identification import Identification, Visit, put_out
 from server.net.limits import CODE_AGAIN_MS, AddressRates, CodeGuesses
 from server.net.overload import Overload
+from server.net.run_requests import RunRequests
 from server.net.traffic import Traffic
 from server.rooms.driver import Room
 from server.rooms.member import NOBODY, PlayerName
 from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.requests import Ask, Enter, Exit, RoomMessage, words
-from server.runs.admission import RunUnderWay
 from server.runs.service import RunService
 from server.spectate.spectator_registry import SpectatorRegistry
-from server.store.errors import RunAlready, StoreError
 from server.tournaments.commands import Asker
 from server.tournaments.service import TournamentService
 
 if TYPE_CHECKING:
     # Importing it needs the `cluster` extra.
     from server.cluster.directory import Cluster
-
-logger = logging.getLogger("carpet.net")
 
 _BEGINNINGS = frozenset((OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament, Rematch))
 """Requests that begin something new. They are refused while the server is overloaded, or the host wants nothing to begin."""
@@ -124,12 +119,14 @@ class Dispatch:
         self._lobby = lobby
         self._matchmaker = matchmaker
         self._spectators = spectators
-        self._runs = runs
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
         seat_elsewhere = self._directory.seat if self._directory is not None else None
         node = cluster.node if cluster is not None else None
         self.forwarding = Forwarding(rooms, node, self._visits, self.heard, spectators, seat_elsewhere)
+        self._run_requests = RunRequests(
+            rooms=rooms, players=players, runs=runs, overload=overload, forwarding=self.forwarding, seat=partial(self._enter, version=0)
+        )
         self.identification = Identification(
             self._visits,
             rooms=rooms,
@@ -214,7 +211,7 @@ class Dispatch:
         elif isinstance(message, (WhoAmI, Rename)):
             self.identification.ask_who(visit, message)
         elif isinstance(message, (ListDailies, OpenChallenge, ListChallenges, ListRuns)):
-            self._ask_runs(visit, message)
+            self._run_requests.ask(visit, message)
         elif visit.watches_as is not None:
             self._serve_watcher(visit, visit.watches_as, message)
         elif visit.player is None:
@@ -276,10 +273,7 @@ class Dispatch:
                 if not self.forwarding.look_up(visit, player, message):
                     self._serve_here(visit, player, message)
             case RunDaily() | RunChallenge() | PlayOn():
-                # The store takes a while. What the client says meanwhile is heard after the answer.
-                visit.connection.hold()
-                self._overload.coming += 1
-                visit.connection.start_soon(self._enter_run, visit, player, message)
+                self._run_requests.enter(visit, player, message)
             case Say():
                 self._say(visit, player, message)
             case AskBoardsKey():
@@ -356,52 +350,6 @@ class Dispatch:
     def _asker(self, visit: Visit, player: PlayerName) -> Asker:
         return Asker(player.id, player.name, self._players.rating(player.id), visit.place)
 
-    # ---- runs, challenges and their boards
-
-    def _ask_runs(self, visit: Visit, message: RunQuestion) -> None:
-        token = message.token if isinstance(message, (ListChallenges, ListRuns)) else None
-        if token is None:
-            if visit.player is None and visit.watches_as is None:
-                raise Refusal(ErrorCode.HELLO_FIRST)
-            if visit.player is None and visit.watches_as in (None, NOBODY) and isinstance(message, OpenChallenge):
-                raise Refusal(ErrorCode.WATCHES_ONLY)
-        visit.connection.hold()
-        visit.connection.start_soon(self._answer_run_question, visit, token, message)
-
-    async def _answer_run_question(self, visit: Visit, token: str | None, message: RunQuestion) -> None:
-        try:
-            player = visit.player or visit.watches_as or NOBODY if token is None else await self._players.find(token)
-            visit.connection.post(Outgoing(await self._runs.answer(player.id, message, place=visit.place)))
-        except (Refusal, StoreError) as error:
-            visit.connection.refuse(_as_refusal(error, writes=isinstance(message, OpenChallenge)), message.ref)
-        visit.connection.listen()
-
-    async def _enter_run(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
-        try:
-            seat = visit.elsewhere
-            if seat is not None and not self._rooms.has(seat) and await self._runs.is_under_way_in(seat, player.id, message):
-                # What they ask for is where they sit: that is no reason to refuse it.
-                raise RunUnderWay(seat)
-            await self.forwarding.check_free(visit, player)
-            # A room is opened for each of these, so first make sure that they are free to enter it.
-            if isinstance(message, PlayOn):
-                self._rooms.check_free(player.id)
-            if not self._runs.has_room_for(player.id) and self.forwarding.send_opener_on(visit, message.ref):
-                visit.connection.listen()
-                return
-            room = await self._runs.room(player.id, message, place=visit.place)
-            if self._rooms.of(player.id) is not room:
-                self._rooms.check_free(player.id)
-            self._enter(visit, player, room, version=0, ref=message.ref)
-        except (Refusal, StoreError) as error:
-            # The run is at another server, whether the directory says so or not, or that server is just being taken over from.
-            if isinstance(error, RunUnderWay) and self.forwarding.look_for_room(visit, JoinRace(code=error.room, ref=message.ref)):
-                return
-            visit.connection.refuse(_as_refusal(error), message.ref)
-        finally:
-            self._overload.coming -= 1
-        visit.connection.listen()
-
     def _seek_no_more(self, visit: Visit, player: PlayerName, *, ref: int) -> None:
         if self._matchmaker.seeks(player.id):
             self._matchmaker.leave(player.id, reason="cancelled", ref=ref)
@@ -456,13 +404,3 @@ class Dispatch:
         if room is None:
             raise Refusal(ErrorCode.NOT_IN_ROOM)
         room.ask(Ask(player, visit.connection, message, visit.connection.waited_ms))
-
-
-def _as_refusal(error: Refusal | StoreError, *, writes: bool = False) -> Refusal:
-    """The refusal for an error. writes: the request was to store something."""
-    if isinstance(error, Refusal):
-        return error
-    logger.warning("the store could not give what was asked for: %s", error)
-    if isinstance(error, RunAlready):
-        return Refusal(ErrorCode.ALREADY_RUN)
-    return Refusal(ErrorCode.NOT_KEPT) if writes else cannot_read()
