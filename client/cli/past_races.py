@@ -32,7 +32,6 @@ from client.text.past_races import PastRace, table
 from client.text.profile import best_lines, fact_lines, past_lines
 from client.text.statistics import statistics
 from client.text.statistics_tables import statistics_lines
-from client.tui.app import run_you
 from client.tui.start import UiSettings
 from protocol.command_line import examples
 from protocol.pages import is_race_id
@@ -179,6 +178,9 @@ def me(
     place = url if url is not None else servers[-1] if servers else None
     profiles = ProfileReader(address_of(place) if place is not None else None, name)
     if sys.stdin.isatty() and sys.stdout.isatty():
+        # Imported late: of the commands here, only this one has screens, which take long to load.
+        from client.tui.app import run_you
+
         finish(run(lambda: run_you(profiles, settings=settings)))
         return
 
