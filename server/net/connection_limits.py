@@ -38,7 +38,7 @@ class AdmissionOutcome(Enum):
     CROWDED = auto()
     """There are too many from this address: say so and close."""
     TURNED_AWAY = auto()
-    """There are too many to say so, or they come too fast: close. Never the outcome for who comes through a trusted proxy."""
+    """There are too many to say so, or they come too fast: close. Only where no request has been read: later they are told."""
 
 
 class Ticket:
@@ -48,13 +48,14 @@ class Ticket:
     counts the connection.
     """
 
-    __slots__ = ("_admission", "by_proxy", "entry", "place")
+    __slots__ = ("_admission", "_is_websocket", "by_proxy", "entry", "place")
 
     def __init__(self, admission: Admission | None = None, place: str | None = None, *, by_proxy: bool = False) -> None:
         self.entry = AdmissionOutcome.ADMITTED
         self.place = place
         self.by_proxy = by_proxy
         self._admission = admission
+        self._is_websocket = False
 
     def name_client(self, proxy: str, named: Sequence[str]) -> str:
         """Count the connection for its client from now on; returns the client's address. named: by the proxies, the nearest last."""
@@ -66,7 +67,8 @@ class Ticket:
 
     def open_websocket(self, client: str) -> None:
         """It is to be a WebSocket of the client at this address. Afterwards `entry` says whether it may be."""
-        if self._admission is not None and self.by_proxy:
+        if self._admission is not None and self.by_proxy and not self._is_websocket:
+            self._is_websocket = True
             self._admission.opened(self, client)
 
     def rest(self, give_way: Callable[[], None]) -> None:

@@ -312,11 +312,16 @@ class Dispatch:
                 raise Refusal(ErrorCode.SERVER_BUSY, "many codes have been tried from your address", retry_after_ms=CODE_AGAIN_MS)
 
     def _is_secret(self, player: PlayerName, code: str) -> bool:
-        """Whether a code may be a guess: no race listed here and no table has it, and the player has no seat there."""
+        """Whether a code may be a guess: the player has no seat there, and it is of no race listed here and no table of a tournament that
+        they may know of."""
         if not self._rooms.has(code):
             return read_code(code) not in self._tournaments.elsewhere.codes
         room = self._rooms.find(code)
-        return room.spec is None and not room.options.public and self._rooms.of(player.id) is not room
+        if self._rooms.of(player.id) is room:
+            return False
+        if room.spec is not None:
+            return bool(room.spec.tournament) and not self._tournaments.is_told(room.spec.tournament, player.id)
+        return not room.options.public
 
     def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:
         """What need not be looked up at other servers, or has been."""

@@ -289,7 +289,7 @@ class _Door:
             return busy
         caller.find_client(request.headers)
         response = await self._site.answer(caller, request, secure=self._tls is not None)
-        if response is None and self._hub is None and caller.is_by_proxy:
+        if response is None and caller.is_by_proxy:
             caller.open_websocket()
             if caller.entry is not AdmissionOutcome.ADMITTED:
                 response = await self._site.answer(caller, request, secure=self._tls is not None)
