@@ -66,7 +66,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
             (DOWN * 2 + RIGHT * 2, "Rounds       2"),
             # No bot has ever won at it: so a race ends when the player says so.
             (DOWN + RIGHT * 7, "Rules        Twenty"),
-            (DOWN * 2 + RIGHT * 3, "Bots fill    up to 4"),
+            (DOWN * 4 + RIGHT * 3, "Bots fill    up to 4"),
             (DOWN * 2 + RIGHT * 1, "Check-in     5:00 min"),
             (DOWN * 2 + RIGHT * 6, "when you say so"),
             (DOWN * 2, "You will be its director"),
