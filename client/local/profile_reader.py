@@ -113,8 +113,8 @@ async def daily_streaks(url: str, mine: Identity, rules: Sequence[str], *, dial:
                     continue
                 yesterday = (date.fromisoformat(today.id) - timedelta(days=1)).isoformat()
                 before = await link.ask(ListRuns(kind="daily", id=yesterday, rules=each, token=mine.token), Runs)
-            except (RequestRefused, ValueError):
-                # It has no such rule set, or no deal of that day.
+            except (RequestRefused, ValueError, OverflowError):
+                # It has no such rule set, or no deal of that day; or its day is no date, or the first there is.
                 continue
             if before.own is not None:
                 streaks.append(Streak(each, before.own.days, with_today=False))

@@ -311,7 +311,9 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         async with _entered(url, None, watches=True, nodes=nodes) as link:
             if tournament is not None:
                 await link.ask(FollowTournament(id=tournament), Tournament)
-            return await run_app(link, settings=settings, start=StartTournaments(tournament))
+            # For the replays of its races: anybody may ask for their records.
+            jobs = Jobs(profiles=ProfileReader(parse_address(url), None))
+            return await run_app(link, settings=settings, start=StartTournaments(tournament), jobs=jobs)
     async with identified(url, name) as (link, let_in):
         # The result of a race that is over would hide the tournament, and its check-in with it.
         welcome = await link.leave_what_is_over()

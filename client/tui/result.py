@@ -288,10 +288,10 @@ def _rematch_line(scene: Scene, room: RoomModel, width: int) -> Line:
     if own is not None and own.again:
         missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]
         return [("strong", f"Rematch: waiting for {', '.join(missing) or 'the server'}.")]
-    if asked:
+    harder = _harder_bot(scene, room)
+    if asked and not harder:
         names = ", ".join(clean_name(info.name or "") for info in asked)
         return [("title", f"{names} would like a rematch. Press r.")]
-    harder = _harder_bot(scene, room)
     if harder:
         return [("strong", f"r: rematch. The next bot is {harder}: "), ("title", f"carpet play --bot {harder}")]
     return [("strong", f"r: rematch{'' if room.series is None else ', another series'} against the same players")]

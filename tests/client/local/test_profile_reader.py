@@ -55,6 +55,11 @@ async def test_until_todays_is_run_the_days_up_to_yesterday_stand(autojump_clock
     assert asked == [asks("carpet"), asks("carpet", "2026-11-20")]
 
 
+async def test_whatever_day_a_server_says_it_is_nothing_breaks(autojump_clock: MockClock) -> None:
+    for day in ("0001-01-01", "today", ""):
+        assert await streaks(("carpet",), structs.replace(NOT_RUN, id=day)) == ((), [asks("carpet")])
+
+
 async def test_a_day_without_a_run_ends_the_row_and_what_is_refused_begins_none(autojump_clock: MockClock) -> None:
     refused = scenes.refusal(ErrorCode.UNKNOWN_RULES)
     told, asked = await streaks(("carpet", "mine", "twenty"), NOT_RUN, NOT_RUN, refused, RAN)

@@ -13,6 +13,8 @@ from client.connection.client import open_link
 from client.connection.errors import Unreachable
 from client.local import sitting
 from client.storage.identity import IdentityStore
+from client.tui.app import Jobs
+from client.tui.start import AppOutcome, UiSettings
 from tests.client.connection.linking import URL
 from tests.client.fake_server import FakeServer
 
@@ -64,3 +66,22 @@ async def test_who_comes_again_while_the_server_is_down_comes_in_through_one_tha
         with pytest.raises(Unreachable):
             async with sitting.identified(URL, "bert"):
                 pass
+
+
+async def test_a_guest_at_a_tournament_can_ask_for_the_records_of_its_races(
+    store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Jobs] = []
+
+    async def run_app(link: object, *, jobs: Jobs, **how: object) -> AppOutcome:
+        done.append(jobs)
+        await trio.lowlevel.checkpoint()
+        return AppOutcome(reason=None, settings=UiSettings())
+
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
+        monkeypatch.setattr(sitting, "run_app", run_app)
+        nursery.start_soon(server.greeted)
+        await sitting.attend(URL, None, name=None, code=None, enters=False, settings=UiSettings())
+        nursery.cancel_scope.cancel()
+    assert done[0].profiles is not None

@@ -363,14 +363,15 @@ def test_however_much_there_is_to_say_of_a_deal_its_key_and_the_rematch_are_show
     [
         (0, True, "r: rematch. The next bot is Steady: carpet play --bot Steady"),
         (1, True, "r: rematch. The next bot is Magpie: carpet play --bot Magpie"),
-        (2, True, "r: rematch against the same players"),
-        (0, False, "r: rematch against the same players"),
+        (2, True, "Benedikt would like a rematch. Press r."),
+        (0, False, "Benedikt would like a rematch. Press r."),
     ],
 )
 def test_after_a_race_against_a_bot_on_ones_own_server_the_next_harder_one_is_named(raced: int, own: bool, told: str) -> None:
     model = scenes.over()
     assert model.room is not None
-    seats = (model.room.seats[0], replace(model.room.seats[1], bot=scenes.BOTS[raced].name))
+    # A bot always asks for another race, at once.
+    seats = (model.room.seats[0], replace(model.room.seats[1], bot=scenes.BOTS[raced].name, again=True))
     against = replace(model, room=replace(model.room, seats=seats))
     assert any(line.strip() == told for line in rows_of(Shown(lambda: against, replace(UI, own_server=own), 160_000)))
 
