@@ -317,11 +317,9 @@ class Dispatch:
         if not self._rooms.has(code):
             return read_code(code) not in self._tournaments.elsewhere.codes
         room = self._rooms.find(code)
-        if self._rooms.of(player.id) is room:
+        if room.is_listed or self._rooms.of(player.id) is room:
             return False
-        if room.spec is not None:
-            return bool(room.spec.tournament) and not self._tournaments.is_told(room.spec.tournament, player.id)
-        return not room.options.public
+        return room.spec is None or (bool(room.spec.tournament) and not self._tournaments.is_told(room.spec.tournament, player.id))
 
     def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:
         """What need not be looked up at other servers, or has been."""

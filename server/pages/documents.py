@@ -116,7 +116,7 @@ class Documents:
         code = read_code(asked.values["code"])
         try:
             room = self._rooms.find(code)
-            if not room.options.public and room.spec is None:
+            if not room.is_listed:
                 asked.check_guess(code)
             return room
         except Refusal as refusal:

@@ -6,8 +6,8 @@ Phases     waiting -> countdown -> racing -> over. When all seats are taken and 
 Seats      waiting -> racing (once dealt to) -> one of: won, stalled (by a move, or by a deal without one); stopped, forfeited (by the
            player, or by being away longer than the grace: whoever races alone is stopped by that, others forfeit); out-of-time. A seat
            that has ended never plays again.
-Away       While all players are away nobody is kept waiting, and what failed may be what they share: a proxy, the line of a hall. Then
-           the grace is ALL_AWAY times as long, until the first of them is back.
+Away       While all players are away nobody is kept waiting, and what failed may be what they share: a proxy, the line of a hall. So each
+           grace may become ALL_AWAY times as long, and once the first of them is back the others have a usual one from then on.
 Deal       Seed = SHA-256(secret, nonces in seat order, k), or that of the deal's name. k is 0, or the chosen one. Every seat gets the
            same position, except in a swap (`shuffles`). Each seat's first view goes out half its round trip before the start, so that
            all boards light up at the same moment. Nobody plays before the start: over the connection that was measured, no answer to a
@@ -328,14 +328,16 @@ class Race:
         if seat.connected:
             waits = self.phase == "waiting" and self.deal.place.number > 1
             grace_s = self.options.series.grace_s if waits else self.grace_s
+            seat.away_limit = now + ALL_AWAY * self.grace_s * 1000
             yield seat.lose_connection(now + grace_s * 1000 if self.phase != "over" else None)
 
     def _regain_connection(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
+        were_all_away = self.phase != "waiting" and self._are_all_away()
         yield from seat.regain_connection()
-        for other in self.seats:
-            if other.spared and other.away_until is not None:
+        for other in self.seats if were_all_away else ():
+            if other.away_until is not None:
                 # From now on somebody is kept waiting.
-                yield other.lose_connection(min(other.away_until, now + self.grace_s * 1000))
+                yield other.lose_connection(min(now + self.grace_s * 1000, other.away_limit))
 
     def _are_all_away(self) -> bool:
         """Whether several people hold seats, and none of them is here."""
@@ -377,8 +379,8 @@ class Race:
                 yield from self._end(seat, end_of(first), 0, now)
 
     def _grace_over(self, seat: Seat, due: int) -> Iterator[RaceEvent]:
-        if self.phase != "waiting" and not seat.spared and self._are_all_away():
-            yield seat.lose_connection(due + (ALL_AWAY - 1) * self.grace_s * 1000, spared=True)
+        if self.phase != "waiting" and due < seat.away_limit and self._are_all_away():
+            yield seat.lose_connection(seat.away_limit)
             return
         seat.away_until = None
         if self.phase == "waiting":

@@ -28,7 +28,7 @@ NOT_PLAYED: Final = MoveRecord(seat=0, move="", at_ms=0, received_ms=0, credit_m
 class Seat:
     """One seat as the machine keeps it. Others read it; only the machine writes it.
 
-    away_until: when its player's grace is over; None if it is not running out. spared: this is the longer one for when all are away.
+    away_until: when its player's grace is over; None if it is not running out. away_limit: how long it may become while all are away.
     deal_at: when it will be dealt to, if it has yet to be.
     credit_ms: by how much its moves are moved back, from the last measurement of the connection.
     """
@@ -40,7 +40,7 @@ class Seat:
     nonce: bytes | None = None
     connected: bool = True
     away_until: int | None = None
-    spared: bool = False
+    away_limit: int = 0
     round_trip_ms: int | None = None
     credit_ms: int = 0
     start_round_trip_ms: int = 0
@@ -83,9 +83,9 @@ class Seat:
         self.player, self.name, self.bot = command.player, command.name, command.bot
         return SeatTaken(self.number, command.name, command.bot)
 
-    def lose_connection(self, away_until: int | None, *, spared: bool = False) -> ConnectionChanged:
+    def lose_connection(self, away_until: int | None) -> ConnectionChanged:
         """away_until: when the grace is over, for a seat that has not ended; None if there is no grace."""
-        self.connected, self.spared = False, spared
+        self.connected = False
         if self.state in ("waiting", "racing"):
             self.away_until = away_until
         return ConnectionChanged(self.number, connected=False, away_until=self.away_until)

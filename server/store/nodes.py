@@ -62,7 +62,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """lease_ms: when its lease ends, or `LEFT` or `SETTLED`. left_ms: how long until then. races: how many run on it.
+    """lease_ms: when its lease ends, or `LEFT`, or less than that. left_ms: how long until then. races: how many run on it.
 
     hung_up: its process has ended, as far as the database can tell.
     """

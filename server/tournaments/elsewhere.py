@@ -87,8 +87,9 @@ class Elsewhere:
             orders = next((news.orders.get(identity) for news in told if news.node == director.led_by), None)
             director.hear([room for news in told for room in news.rooms.get(identity, ())], orders)
         self._called = called
-        led = (table.room.code for director in self._directors.values() if director.leads for table in director.tables)
-        self.codes = frozenset(led).union(table.live.code for _, found in tables.values() for table in found)
+        public = {identity for identity, director in self._directors.items() if director.state.options.public}
+        led = (table.room.code for identity in public if self._directors[identity].leads for table in self._directors[identity].tables)
+        self.codes = frozenset(led).union(table.live.code for identity in public & tables.keys() for table in tables[identity][1])
         self._by_node = {news.node: news.here for news in told}
         here = frozenset[str]().union(*(news.here for news in told))
         if here != self.here:

@@ -250,8 +250,9 @@ class TournamentState:
         changed = replace(self._applied(event, at_ms, author), log=(*self.log, logged))
         # In older logs the last one to check in is also the author of what follows, such as bots that fill the seats.
         if author is not None and getattr(event, "entrant", None) == author:
-            person = changed.people[author]
-            people = {**changed.people, author: replace(person, own_decisions=person.own_decisions + 1)}
+            # Whoever was just forgotten counts as nobody when they come again.
+            own = 0 if author in changed.forgotten else changed.people[author].own_decisions + 1
+            people = {**changed.people, author: replace(changed.people[author], own_decisions=own)}
             changed = replace(changed, people=people, own_decisions=self.own_decisions + 1)
         # Once over, a round stays over, because its secret is public.
         if changed.shuffles and not changed.is_round_over and not changed.crosstable.open_races:

@@ -76,7 +76,7 @@ async def test_a_guest_at_a_tournament_can_ask_for_the_records_of_its_races(
     async def run_app(link: object, *, jobs: Jobs, **how: object) -> AppOutcome:
         done.append(jobs)
         await trio.lowlevel.checkpoint()
-        return AppOutcome(reason=None, settings=UiSettings())
+        return AppOutcome(reason="quit", settings=UiSettings())
 
     async with FakeServer.running() as server, trio.open_nursery() as nursery:
         monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))

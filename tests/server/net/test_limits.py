@@ -7,7 +7,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.net.limits import RateDecision, RateLimit, Seldom
+from server.net.limits import CODES_A_SECOND, CODES_AT_ONCE, TRIED_S, CodeGuesses, RateDecision, RateLimit, Seldom
 
 RATES = st.floats(0.1, 1000)
 BURSTS = st.integers(1, 100)
@@ -92,3 +92,22 @@ def test_whoever_goes_on_and_on_a_little_too_fast_is_closed_in_the_end() -> None
 def test_what_happens_often_is_told_at_once_and_then_once_in_a_while_with_how_often() -> None:
     seldom = Seldom(60.0)
     assert [seldom.happened(now) for now in (5.0, 5.0, 64.9, 65.0, 65.1, 1000.0)] == [1, 0, 0, 3, 0, 2]
+
+
+def test_each_address_guesses_for_itself_and_this_machine_as_much_as_it_likes() -> None:
+    guesses = CodeGuesses()
+    for host in ("192.0.2.1", "192.0.2.2"):
+        assert [guesses.allow(host, f"G{number}", 0) for number in range(CODES_AT_ONCE + 1)] == [True] * CODES_AT_ONCE + [False]
+    assert all(guesses.allow("127.0.0.1", f"G{number}", 0) for number in range(2 * CODES_AT_ONCE))
+
+
+def test_a_code_that_is_tried_again_and_again_is_free_for_a_minute_and_no_longer() -> None:
+    guesses = CodeGuesses()
+    for number in range(CODES_AT_ONCE):
+        guesses.allow("192.0.2.1", f"G{number}", 0)
+    spent = int(TRIED_S * CODES_A_SECOND)
+    tried = [guesses.allow("192.0.2.1", "G0", TRIED_S / 2), guesses.allow("192.0.2.1", "G0", TRIED_S)]
+    assert tried == [True, True]
+    # Each of these costs, G0 among them.
+    later = [guesses.allow("192.0.2.1", f"G{number}", TRIED_S + 1) for number in range(CODES_AT_ONCE)]
+    assert (later[0], later.count(True)) == (True, spent)

@@ -134,7 +134,7 @@ def test_once_one_of_all_who_were_away_is_back_the_others_have_one_grace_more() 
     driven = started(options(grace_s=5))
     driven.do(LoseConnection(0), 1000)
     driven.do(LoseConnection(1), 2000)
-    # The first is spared, the second has some of the usual grace left.
+    # The first has had all of the usual grace by then, the second has some of it left.
     assert driven.do(RegainConnection(1), 6500) == (
         ConnectionChanged(1, connected=True, away_until=None),
         ConnectionChanged(0, connected=False, away_until=START + 11_500),
@@ -149,6 +149,29 @@ def test_once_one_of_all_who_were_away_is_back_the_others_have_one_grace_more() 
     driven.advance(25_000)
     assert driven.states()[1] == "forfeited"
     assert [seat.place for seat in driven.finish().seats] == [1, 2]
+
+
+def test_whoever_is_back_first_of_all_who_were_away_does_not_win_by_that_even_if_no_grace_was_over() -> None:
+    driven = started(options(grace_s=5))
+    for seat in range(2):
+        driven.do(LoseConnection(seat), 1000)
+    assert driven.do(RegainConnection(0), 5900) == (
+        ConnectionChanged(0, connected=True, away_until=None),
+        ConnectionChanged(1, connected=False, away_until=START + 10_900),
+    )
+    driven.do(RegainConnection(1), 8000)
+    assert driven.states() == ["racing", "racing"]
+
+
+def test_however_often_the_line_of_the_other_is_lost_an_absence_is_five_graces_at_most() -> None:
+    driven = started(options(grace_s=5))
+    driven.do(LoseConnection(0), 1000)
+    for at in range(2000, 1000 + ALL_AWAY * 5000, 2000):
+        driven.do(LoseConnection(1), at)
+        driven.do(RegainConnection(1), at + 1000)
+    assert driven.seat(0).away_until == START + 1000 + ALL_AWAY * 5000
+    driven.advance(1000 + ALL_AWAY * 5000)
+    assert driven.states()[0] == "forfeited"
 
 
 def test_somebody_who_has_ended_and_looks_on_is_kept_waiting_and_a_bot_is_not() -> None:
