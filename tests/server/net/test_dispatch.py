@@ -115,10 +115,16 @@ async def test_from_one_address_not_so_many_codes_are_tried_that_one_could_be_gu
 
 async def test_neither_the_code_nor_the_id_of_a_private_tournament_is_guessed_from_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
-    async with open_house(connections_per_address=9) as house, house.guest("Ann") as ann, house.guest("Eve") as eve:
+    async with (
+        open_house(connections_per_address=9) as house,
+        house.guest("Ann") as ann,
+        house.guest("Bob") as bob,
+        house.guest("Eve") as eve,
+    ):
         options = TournamentOptions(name="Cup", public=False)
         private = (await ann.ask(CreateTournament(options=options), Decided)).id
         public = (await ann.ask(CreateTournament(options=replace(options, public=True), code="word"), Decided)).id
+        await bob.ask(EnterTournament(id=private), Decided)
         await eve.ask(FollowTournament(id=private, ref=1), Tournament)
         for number in range(CODES_AT_ONCE - 1):
             error = await eve.error_for(EnterTournament(id=public, code=f"W{number}"))
@@ -132,6 +138,7 @@ async def test_neither_the_code_nor_the_id_of_a_private_tournament_is_guessed_fr
             assert (await eve.error_for(EnterTournament(id=public, code=f"V{number}"))).code == ErrorCode.WRONG_ENTRY_CODE
         assert (await eve.error_for(FollowTournament(id=private, ref=3))).code == ErrorCode.SERVER_BUSY
         await ann.ask(FollowTournament(id=private, ref=1), Tournament)
+        await bob.ask(FollowTournament(id=private, ref=1), Tournament)
         await eve.ask(FollowTournament(id=public, ref=4), Tournament)
 
 
@@ -438,6 +445,8 @@ async def test_whoever_leaves_a_rated_race_hears_who_won_it_and_their_rating_and
         await bob.play()
         await ann.play()
         await ann.ask(LeaveRace(), Left)
+        # Where she is by then makes no difference.
+        await ann.open(seats=1)
         told = await ann.hear_of(Rated)
         record = (await bob.hear_of(Result)).record
         assert (told.code, told.race, told.won) == (room.code, record.id, ("Bob",))

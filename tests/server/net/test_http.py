@@ -7,10 +7,13 @@ import hashlib
 from contextlib import suppress
 from http import HTTPStatus
 
+import msgspec
 import pytest
 import trio
 from trio.testing import MockClock
 
+from protocol.tournament_messages import CreateTournament, Decided
+from protocol.tournaments import TournamentOptions
 from server.net.connection import Caller
 from server.net.http import HASTE_S, Asked, NoPage, Page, Route, Site
 from server.net.limits import CODES_A_SECOND, CODES_AT_ONCE, AddressRates
@@ -197,18 +200,24 @@ async def test_codes_are_not_guessed_by_the_pages_of_races_and_tournaments_eithe
     async with open_house(connections_per_address=9) as house, house.guest("Ann") as ann, house.guest("Bob") as bob:
         monkeypatch.setattr(house.site, "_rates", AddressRates(rate=1e6, burst=1_000_000))
         public, private = (await ann.open()).code, (await bob.open(public=False)).code
+        options = TournamentOptions(name="Cup")
+        cup = (await ann.ask(CreateTournament(options=options), Decided)).id
+        secret_cup = (await ann.ask(CreateTournament(options=msgspec.structs.replace(options, public=False)), Decided)).id
         places = [f"/{place}/{{}}" for place in ("play", "watch", "race", "tournament")] + ["/tournaments/{}.json", "/play/{}/picture.svg"]
         for number in range(CODES_AT_ONCE):
             code = f"{number:06}".translate(str.maketrans("0123456789", "ABCDEFGHJK"))
             assert (await house.ask(places[number % len(places)].format(code))).status == 404
             # Whatever was tried before costs nothing.
             assert (await house.ask(places[number % len(places)].format(code))).status == 404
-        for place in (*(place.format("WWWWWW") for place in places), f"/play/{private}"):
+        for place in (*(place.format("WWWWWW") for place in places), f"/play/{private}", f"/tournaments/{secret_cup}.json"):
             answered = await house.ask(place)
             assert answered.problem == (429, "Many codes have been tried from your address; wait a little."), place
             assert answered.headers["retry-after"] == "5"
-        assert (await house.ask(f"/play/{public}")).status == 200
-        assert (await house.ask("/ladder.json")).status == 200
+        for place in (f"/play/{public}", f"/tournaments/{cup}.json", "/ladder.json"):
+            assert (await house.ask(place)).status == 200
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(PageConnection, "remote_host", "192.0.2.9")
+            assert (await house.ask(f"/tournaments/{secret_cup}.json")).status == 200
         await trio.sleep(1 / CODES_A_SECOND)
         assert (await house.ask(f"/play/{private}")).status == 200
 
