@@ -239,6 +239,32 @@ def test_play_leads_to_the_menu_once_the_race_is_over_and_from_there_back_to_it(
         browser.wait(lambda now: now.all(".start"), "the menu")
 
 
+def test_whoever_has_left_a_rated_race_is_told_who_won_it_and_their_rating_but_not_in_the_midst_of_another(
+    browser: Browser, server: str
+) -> None:
+    with racing(browser, server) as ada:
+        ada.play()
+        play_one(browser)
+        browser.keys("L")
+        browser.press("Leave", "dialog")
+        told = browser.wait_for_text("#told", "Your rating: ")
+        assert re.fullmatch(rf"{ada.name} won the race you left\. Your rating: \d+ \(−\d+\)\. Hide", told), told
+    for scheme in ("light", "dark"):
+        browser.look(width=390, height=844, scheme=scheme)
+        browser.expect(too_wide, [])
+        browser.expect(too_pale, [])
+    browser.wait_for_text(".play .notice", "You have left the race.")
+    browser.press("Race the bot")
+    browser.expect(lambda now: now.shown("#told"), [True])
+    browser.press("Ready")
+    wait_for_cards(browser)
+    browser.expect(lambda now: now.shown("#told"), [False])
+    give_up(browser)
+    browser.expect(lambda now: now.shown("#told"), [True])
+    browser.press("Hide", "#told")
+    browser.expect_text("#told", "")
+
+
 def test_two_browsers_race_again(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.press("Make a link")

@@ -522,7 +522,7 @@ def test_whoever_listens_is_told_all_of_it(browser: Browser, tables_server: str,
     browser.expect(lambda now: roles(now, "banner", "main", "contentinfo", "navigation"), [1, 1, 1, 1])
     browser.expect(poorly_structured, [])
     spoken_at = "return [...document.querySelectorAll('[role=status]')].map((each) => each.id)"
-    browser.expect(lambda now: now.run(spoken_at), ["connection", "notice", "news"])
+    browser.expect(lambda now: now.run(spoken_at), ["connection", "notice", "told", "news"])
     browser.expect(lambda now: now.run("return document.documentElement.lang"), "en")
 
 

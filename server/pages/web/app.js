@@ -2,6 +2,7 @@
 
 import { announce, button, clean, codeOf, element, setText } from "./dom.js";
 import { Connection, serverAddress } from "./connection.js";
+import { leftSentence } from "./model.js";
 
 const state = document.getElementById("connection");
 const again = button("Try now", () => connection.tryNow());
@@ -10,6 +11,8 @@ const CONNECTING = "Connecting…";
 let wasLost = false;
 /** Whether there has been a connection. */
 let wasUp = false;
+/** What the player is called; empty while there is none. */
+let name = "";
 /** @type {any} */
 let page = null;
 
@@ -27,12 +30,15 @@ const connection = new Connection({
     if (wasLost) announce(wasUp ? "Connected again." : "Connected.");
     wasLost = false;
     wasUp = true;
+    name = welcome.name;
     page.up(welcome);
   },
   onMessage(message) {
     // An error may be the first answer.
     if (state.textContent === CONNECTING) state.replaceChildren();
-    if (message.type === "error" && message.code === "server/notice") showNotice(clean(message.message));
+    if (message.type === "you-are") name = message.name;
+    if (message.type === "error" && message.code === "server/notice") showNotice("notice", clean(message.message));
+    else if (message.type === "rated") showNotice("told", leftSentence(message, name));
     else page.hear(message);
   },
   onSlow() {
@@ -53,13 +59,10 @@ const connection = new Connection({
   },
 });
 
-function showNotice(text) {
-  const notice = document.getElementById("notice");
-  notice.classList.add("lost");
-  notice.replaceChildren(text, " ", button("Hide", () => {
-    notice.replaceChildren();
-    notice.classList.remove("lost");
-  }));
+/** On whichever page it is: id of the place for it. */
+function showNotice(id, text) {
+  const notice = document.getElementById(id);
+  notice.replaceChildren(text, " ", button("Hide", () => notice.replaceChildren()));
 }
 
 connection.page = show();

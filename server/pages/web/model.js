@@ -1,5 +1,7 @@
 // What is known of the watched race, as the messages to watchers tell it. Draws nothing. Moments are `performance.now()`'s.
 
+import { clean } from "./dom.js";
+
 const LINES_KEPT = 100;
 
 /** Whether it says that no time passes, since the server cannot keep anything; nothing that was asked for is refused by it.
@@ -280,6 +282,15 @@ export function endWord(seat, seats) {
   // Who is in a race has no place yet: whoever has all others forfeit is the first.
   const isWalkover = seat.state === "stopped" && [1, undefined].includes(seat.place) && seats.length > 1 && seats.filter(({ state }) => state !== "forfeited").length === 1;
   return isWalkover ? "walkover" : STATE_WORDS[seat.state];
+}
+
+/** How a rated race has ended that its player had left, and what it did to their rating. @param {import("carpet-wire").Rated} rated @param {string} own their name */
+export function leftSentence({ won, rating }, own) {
+  const others = won.filter((name) => name !== own).map(clean).join(" and ");
+  const ended = !won.includes(own) ? `${others || "Nobody"} won the race you left.`
+    : others ? `You share the first place of the race you left with ${others}.` : "You won the race you left.";
+  const change = rating.after - rating.before;
+  return `${ended} Your rating: ${rating.after} (${change < 0 ? "−" : "+"}${Math.abs(change)}).`;
 }
 
 /** How one seat stands, in a few words. seats: all of its race. */

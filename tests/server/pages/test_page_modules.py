@@ -32,8 +32,8 @@ from protocol.cards import FACE_DOWN
 from protocol.fairness import derive_seed
 from protocol.record import from_json
 from protocol.seat_ends import SEAT_ENDS, end_word, word_among
-from protocol.server_messages import Lobby
-from protocol.views import OpenRaceInfo, RaceOptions, RunningRaceInfo, RunningSeatInfo, SeatState, SeriesOptions, View
+from protocol.server_messages import Lobby, Rated
+from protocol.views import OpenRaceInfo, RaceOptions, RunningRaceInfo, RunningSeatInfo, SeatRating, SeatState, SeriesOptions, View
 from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
@@ -1369,6 +1369,23 @@ def test_what_each_has_won_in_a_room_is_said_as_in_the_terminal() -> None:
         for count, standing, room in zip(won, series, rooms, strict=True)
     ]
     assert node(script, given) == list(sentences)
+
+
+def test_the_end_of_a_rated_race_that_was_left_is_told_as_in_the_terminal() -> None:
+    script = """
+        const { leftSentence } = await import(`${web}/model.js`);
+        console.log(JSON.stringify(given.map((rated) => leftSentence(rated, "Anna"))));
+    """
+    events = [
+        Rated(code=scenes.CODE, race="r", won=won, rating=SeatRating(before=1104, after=after))
+        for won in ((), ("Anna",), ("Ber\u202eta",), ("Berta", "Cleo"), ("Anna", "Berta"))
+        for after in (1057, 1104, 1151)
+    ]
+    told = [scenes.reduced(scenes.at_home(), event).notice for event in events]
+    # The page has the sign that is as wide as a plus.
+    expected = [notice.text.replace("(-", "(−") for notice in told if notice is not None]
+    assert node(script, msgspec.to_builtins(events)) == expected
+    assert len(set(expected)) == len(events)
 
 
 def test_nobody_is_left_to_wait_for_another_race_with_somebody_who_has_gone() -> None:
