@@ -2,11 +2,11 @@
 
 import { hex } from "./sha256.js";
 import { UNSENT } from "./connection.js";
-import { announce, button, clean, clockText, element, field, nameOf, setText } from "./dom.js";
+import { announce, button, clean, clockText, counted, element, field, nameOf, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField } from "./start.js";
-import { endingOf, isDone } from "./tournaments.js";
+import { endingOf, isByTime, isDone } from "./tournaments.js";
 
 const SOFTWARE = "web page";
 /** Those that nobody can enter once they have begun. */
@@ -64,13 +64,30 @@ function sentenceOf(told, { own, plays, isOver, mine, table }) {
   if (!plays) return isFieldClosed(told) ? "" : "You can still enter, and play from the next round on.";
   if (!own.checked_in && told.phase === "check-in") return "Check in, or you will be left out.";
   if (told.phase === "registration") return `You have entered. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;
-  if (mine?.result) return "Your table is finished. The round goes on.";
+  if (mine?.result) return `${ownResultSentence(mine, own.id)} The round goes on.`;
   // Struck, drawn or broken off.
   const waits = told.phase === "running" && mine !== null && mine.code === null && told.tables.some(isRaced);
   if (waits) return "Your table races again when the other tables are done. This page takes you there.";
   if (isOut(told, own.id)) return "You are out, and can watch the rest of it here.";
   if (told.phase === "paused") return "You are in. When the tournament goes on, this page takes you to your table.";
   return "You are in. When the next round is paired, this page takes you to your table.";
+}
+
+/** "You won your table, 52 : 31 cards.", as one of its two sides is told; their own cards come first. @param {any} table with its result @param {string} me */
+export function ownResultSentence({ first, second, result }, me) {
+  const { verdict, first_home, second_home, forfeit } = result;
+  const isFirst = first === me;
+  const [mine, others] = isFirst ? [first_home, second_home] : [second_home, first_home];
+  const ruled = result.ruled ? ", by ruling" : result.walkover ? ", by walkover" : "";
+  // Alone: the table is won only with every card home.
+  if (second === null) return `Your table is finished: ${counted(mine, "card")} home.`;
+  if (verdict === "neither") return "Neither of you won your table: both forfeited.";
+  if (verdict === "draw") return `Your table is a draw, ${mine} : ${others} cards${ruled}.`;
+  const hasWon = (verdict === "first") === isFirst;
+  const told = `You ${hasWon ? "won" : "lost"} your table`;
+  if (forfeit) return `${told} by forfeit${ruled}.`;
+  if (isByTime(result)) return `${told}, ${mine} : ${others} cards: ${hasWon ? "you" : "they"} had them first.`;
+  return `${told}, ${mine} : ${others} cards${ruled}.`;
 }
 
 /** Why an entrant plays no more, by `out` of `TournamentEntrant`: a word or two, and what they themselves are told. These are the terminal's. */

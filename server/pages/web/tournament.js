@@ -10,7 +10,7 @@ import { TakingPart, outWord } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
 import { read } from "./tables.js";
-import { Followed, formatWord, namesOf, quarters } from "./tournaments.js";
+import { Followed, formatWord, isByTime, namesOf, quarters } from "./tournaments.js";
 
 const TIE_BREAKS = {
   buchholz: ["Buchholz", "points of opponents met"],
@@ -267,6 +267,13 @@ function tieBreakClass(kind) {
   return kind === "cards-home" ? null : "tie-break";
 }
 
+/** "Ada 1 : 0 Zoë (31 : 30 cards)", and what has decided it if not the cards. @param {any} result a `TableResult` @param {Element[]} names of both sides */
+export function resultNodes(result, [first, second]) {
+  const { verdict, first_home: one, second_home: other, forfeit, ruled, walkover } = result;
+  const decided = ruled ? [", by ruling"] : walkover ? [", walkover"] : isByTime(result) ? [", ", (verdict === "first" ? first : second).cloneNode(true), " had them first"] : [];
+  return [first, ` ${VERDICTS[verdict] ?? ""} `, second, forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`, ...decided];
+}
+
 class Table {
   #shown = "";
   #elapsed = null;
@@ -295,10 +302,7 @@ class Table {
     setText(this.number, `Table ${table.table}${table.match ? ` · ${clean(table.match)}` : ""}`);
     this.score.hidden = table.result === null && table.counted;
     if (!table.counted) this.score.replaceChildren(names[0], " has the bye.");
-    else if (table.result !== null) {
-      const { verdict, first_home: one, second_home: other, forfeit, ruled, walkover } = table.result;
-      this.score.replaceChildren(names[0], ` ${VERDICTS[verdict] ?? ""} `, names[1], forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`, ruled ? ", by ruling" : walkover ? ", walkover" : "");
-    }
+    else if (table.result !== null) this.score.replaceChildren(...resultNodes(table.result, names));
     const between = names.map((name) => name.textContent).join(" against ");
     const isRaced = table.result === null && table.sides.length > 0;
     this.bodies.hidden = !isRaced;

@@ -121,6 +121,11 @@ export function phaseSentence(told, left) {
   }
 }
 
+/** Whether both sides had as many cards home, and one of them sooner. @param {any} result a `TableResult` */
+export function isByTime({ verdict, first_home: one, second_home: other, forfeit, ruled, walkover }) {
+  return !(forfeit || ruled || walkover) && ["first", "second"].includes(verdict) && one > 0 && one === other;
+}
+
 /** Who has won where no more cards home say it: those cards were there earlier, the other side resigned or was missing, or the director has ruled. @param {any} result a `TableResult` @param {string} first @param {string} second */
 export function winnerText({ verdict, first_home: one, second_home: other, forfeit }, first, second) {
   if (forfeit && verdict === "neither") return "both forfeited";

@@ -445,6 +445,7 @@ DOCUMENT = """
         get firstElementChild() { return this.children.find((each) => each instanceof Element); }
         setAttribute(name, value) { this.attributes[name] = value; }
         append(...nodes) { this.children.push(...nodes); }
+        cloneNode() { return Object.assign(new Element(this.tag), { children: this.children }); }
         insertBefore(node) { this.children.push(node); }
         replaceChildren(...nodes) { this.children = nodes; }
         set textContent(text) { this.children = [text]; }

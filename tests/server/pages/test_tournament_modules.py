@@ -11,7 +11,17 @@ import msgspec
 import pytest
 
 from client.state.tournament import TournamentModel
-from client.text.tournaments import FORMAT_WORDS, OUT_WORDS, PHASE_WORDS, VERDICT_WORDS, format_text, out_sentence, out_word, phase_sentence
+from client.text.tournaments import (
+    FORMAT_WORDS,
+    OUT_WORDS,
+    PHASE_WORDS,
+    VERDICT_WORDS,
+    format_text,
+    out_sentence,
+    out_word,
+    own_result_sentence,
+    phase_sentence,
+)
 from client.tui.actions import Ruling
 from client.tui.rulings import VERDICTS, _ruling_words, race_of
 from protocol.phrases import PHRASES
@@ -306,12 +316,13 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
           phase, entrants: [own], rounds: [], round: 0, tables: [], standings: [{ entrant: "me", place: 2, won: 1, drawn: 0, lost: 0 }],
           options: { format: "swiss", check_in_s: 60 }, log: [], ...more });
         const table = { table: 4, first: "a", second: "me", code: "KXQWZP", result: null };
+        const result = { verdict: "second", first_home: 5, second_home: 5 };
         const round = { rounds: [1, 2], round: 2, tables: [table] };
         const raced = { ...table, first: "b", second: "c", counted: true, sides: [{ state: "racing" }] };
         const struck = { entrants: [{ ...own, checked_in: true }], tables: [raced, { ...table, code: null, sides: [] }] };
         const cases = [
           [told("registration"), ""], [told("registration"), "me"], [told("check-in"), "me"], [told("running", round), "me"],
-          [told("running", { ...round, round: 1 }), "me"], [told("running", { ...round, tables: [{ ...table, result: {} }] }), "me"],
+          [told("running", { ...round, round: 1 }), "me"], [told("running", { ...round, tables: [{ ...table, result }] }), "me"],
           [told("running", round), "other"], [told("running", { ...round, options: { format: "elimination" } }), "other"],
           [told("between", { entrants: [{ ...own, withdrawn: true }] }), "me"], [told("over"), "me"],
           [told("paused", { options: { format: "swiss", check_in_s: 0 } }), "me"],
@@ -333,7 +344,7 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         ["check in", "leave", "Check in"],
         ["check in", "leave", "KXQWZP", "Table 4 is yours"],
         ["check in", "leave", "You are in"],
-        ["check in", "leave", "Your table is finished"],
+        ["check in", "leave", "You won your table"],
         ["enter", "You can still enter"],
         [""],
         ["enter", "You are not playing any more"],
@@ -543,6 +554,37 @@ def test_it_says_who_has_won_where_the_cards_home_do_not() -> None:
         *["Zoë won", "Ada won", "", ""],
         *["Ada won by forfeit", "Zoë won by forfeit", "both forfeited", ""],
     ]
+
+
+def test_the_page_says_of_a_result_what_has_decided_it_and_each_is_told_their_own_as_in_the_terminal() -> None:
+    script = f"""{DOCUMENT}
+        const {{ resultNodes }} = await import(`${{web}}/tournament.js`);
+        const {{ ownResultSentence }} = await import(`${{web}}/entering.js`);
+        const {{ nameOf }} = await import(`${{web}}/dom.js`);
+        console.log(JSON.stringify(given.map((table) => [
+            resultNodes(table.result, ["Ada", "Zoë"].map(nameOf)).map(textOf).join(""),
+            ...["a", "z"].map((me) => ownResultSentence(table, me)),
+        ])));
+    """
+    drawn = TableResult(verdict="draw", first_home=11, second_home=11)
+    won, lost = (msgspec.structs.replace(drawn, verdict=verdict) for verdict in ("first", "second"))
+    results = [
+        (won, "Ada 1 : 0 Zoë (11 : 11 cards), Ada had them first"),
+        (lost, "Ada 0 : 1 Zoë (11 : 11 cards), Zoë had them first"),
+        (drawn, "Ada ½ : ½ Zoë (11 : 11 cards)"),
+        (TableResult(verdict="second", first_home=11, second_home=12), "Ada 0 : 1 Zoë (11 : 12 cards)"),
+        (msgspec.structs.replace(won, ruled=True), "Ada 1 : 0 Zoë (11 : 11 cards), by ruling"),
+        (msgspec.structs.replace(won, walkover=True), "Ada 1 : 0 Zoë (11 : 11 cards), walkover"),
+        (TableResult(verdict="second", forfeit=True), "Ada 0 : 1 Zoë, by forfeit"),
+        (TableResult(verdict="neither", forfeit=True), "Ada 0 : 0 Zoë, by forfeit"),
+    ]
+    tables = [tournament_scenes.table(1, "a", second, result=result) for result, _ in results for second in ("z", None)]
+    told = node(script, msgspec.to_builtins(tables))
+    assert [text for text, *_ in told[::2]] == [text for _, text in results]
+    for table, (_, *own) in zip(tables, told, strict=True):
+        # Alone there is nobody else to be told.
+        sides = [side for side in (table.first, table.second) if side is not None]
+        assert own[: len(sides)] == [own_result_sentence(table, side) for side in sides]
 
 
 def test_a_big_screen_says_of_the_other_tables_who_won_by_forfeit() -> None:
