@@ -239,6 +239,23 @@ def test_play_leads_to_the_menu_once_the_race_is_over_and_from_there_back_to_it(
         browser.wait(lambda now: now.all(".start"), "the menu")
 
 
+def test_whoever_is_on_the_menu_is_told_that_their_last_opponent_would_like_to_race_again(browser: Browser, server: str) -> None:
+    with racing(browser, server) as ada:
+        give_up(browser)
+        ada.hear_of("result")
+        browser.wait_for_text(".ending h2", f"{ada.name} won")
+        browser.press("Play", "nav")
+        browser.wait(lambda now: now.all(".start"), "the menu")
+        browser.wait_for_text(".play", "Back to your last race")
+        ada.send("rematch", race=ada.race)
+        browser.wait_for_text(".play > .actions", f"{ada.name} would like to race again. Back to your last race")
+        browser.look(width=390, height=844)
+        browser.expect(too_wide, [])
+        browser.press("Back to your last race")
+        browser.press("Another race")
+        assert ada.hear_of("room")["race"] == 2
+
+
 def test_whoever_has_left_a_rated_race_is_told_who_won_it_and_their_rating_but_not_in_the_midst_of_another(
     browser: Browser, server: str
 ) -> None:

@@ -5,7 +5,7 @@ import { UNSENT } from "./connection.js";
 import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
-import { Ending, headline } from "./ending.js";
+import { Ending, headline, whoAsks } from "./ending.js";
 import { checkIn } from "./entering.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
@@ -68,7 +68,7 @@ export class PlayPage {
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), { class: "main-button" });
     this.terms = element("p", {});
     this.lookedRules = element("p", { class: "explained" });
-    this.elsewhere = element("p", { class: "actions", hidden: true });
+    this.elsewhere = element("p", { class: "actions", role: "status", hidden: true });
     this.former = element("p", { class: "actions" });
     this.call = new Call(connection);
     this.due = element("p", { class: "notice actions", role: "status", hidden: true });
@@ -300,9 +300,10 @@ export class PlayPage {
     const { elsewhere: code, last } = this.player;
     this.elsewhere.hidden = !(code || last) || Boolean(this.player.room);
     if (this.elsewhere.hidden) return;
-    if (last) this.elsewhere.replaceChildren(element("a", { href: `/play/${encodeURIComponent(last)}` }, "Back to your last race"));
-    else this.elsewhere.replaceChildren(`You hold a seat in race ${clean(code)}. `,
-      button("Go on there", () => this.player.goOnElsewhere() || this.#note(UNSENT)), button("Leave it", () => this.#ask({ type: "leave-race" })));
+    const asked = last ? whoAsks(last) : "";
+    fill(this.elsewhere, [last?.code, asked, code], () => (last
+      ? [asked ? `${asked} ` : null, element("a", { href: `/play/${encodeURIComponent(last.code)}` }, "Back to your last race")].filter(Boolean)
+      : [`You hold a seat in race ${clean(code)}. `, button("Go on there", () => this.player.goOnElsewhere() || this.#note(UNSENT)), button("Leave it", () => this.#ask({ type: "leave-race" }))]));
   }
 
   // ---- drawing

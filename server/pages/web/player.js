@@ -22,9 +22,9 @@ export class Player extends Hand {
   /** Ready as soon as there is a seat. */
   isEager = false;
   waiting = null;
-  /** Of a race that is under way, and of one that is over, where a seat is held still: its code. @type {string | null} */
+  /** The code of a race that is under way, where a seat is held still. @type {string | null} */
   elsewhere = null;
-  /** @type {string | null} */
+  /** The same of a race that is over: the others may ask for another one. @type {PlayedRace | null} */
   last = null;
   #asked = new Map();
   #nonce = null;
@@ -93,13 +93,19 @@ export class Player extends Hand {
         return true;
       }
       if (!isDone) this.elsewhere = message.code;
-      else if (this.#isFree && !this.wish) this.last = message.code;
+      else if (this.#isFree && !this.wish) this.last = new PlayedRace(message, now);
       else this.connection.send({ type: "leave-race" });
     } else {
       this.#peeks = this.elsewhere = this.last = null;
       if (this.wish) this.send(this.wish);
     }
     this.tell("elsewhere");
+    return true;
+  }
+
+  #heardOfLast(event, now) {
+    if (this.last.apply(event, now)) this.tell("elsewhere");
+    else this.connection.send({ type: "join-race", code: this.last.code, ref: PEEK });
     return true;
   }
 
@@ -145,6 +151,7 @@ export class Player extends Hand {
   /** @param {import("carpet-wire").ServerMessage} message @param {number} now @returns {boolean} whether it was about the room or a wish */
   hear(message, now) {
     if (this.#peeks && (message.type === "room" || message.type === "left") && message.code === this.#peeks) return this.#peeked(message, now);
+    if (this.last && message.type !== "room" && "version" in message) return this.#heardOfLast(message, now);
     switch (message.type) {
       case "room":
         this.#takeRoom(message, now);
@@ -186,6 +193,7 @@ export class Player extends Hand {
     else this.room = new PlayedRace(message, now);
     this.wish = null;
     this.waiting = null;
+    this.elsewhere = this.last = null;
     if (!before || before.code !== message.code || this.#race !== message.race) {
       this.#asked.clear();
       this.drop();

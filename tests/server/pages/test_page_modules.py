@@ -1114,7 +1114,7 @@ def test_who_asks_for_no_race_is_led_to_the_one_they_are_in_and_to_none_that_is_
             player.room = null;
             player.up(welcome("HKTRWM"), null);
             player.hear(roomOf(told), 0);
-            return [take().map((message) => message.type), player.room?.code ?? null, player.last];
+            return [take().map((message) => message.type), player.room?.code ?? null, player.last?.code ?? null];
         };
         const over = { phase: "over", seats: [{ state: "stopped" }] };
         const seen = [come({ phase: "waiting" }), come({}), come({ ...over, series: { over: false, seats: [] } }),
@@ -1143,6 +1143,36 @@ def test_who_asks_for_no_race_is_led_to_the_one_they_are_in_and_to_none_that_is_
     done = [["join-race"], None, "HKTRWM"]
     leave = {"type": "leave-race"}
     assert node(script, None) == [seated, seated, seated, done, done, [leave], [wish], ["join-race", "leave-race"], [wish]]
+
+
+def test_whoever_is_on_the_menu_hears_when_the_others_of_their_last_race_ask_for_another() -> None:
+    script = f"""{SCRIPTED}
+        const {{ whoAsks }} = await import(`${{web}}/ending.js`);
+        const over = roomOf({{ phase: "over", seats: [{{ state: "stopped" }}, {{ seat: 1, name: "Anna", state: "stopped" }}] }});
+        const steps = [];
+        const hear = (message) => {{
+            player.hear(message, 0);
+            steps.push([player.last ? whoAsks(player.last) : null, player.room?.race ?? null, ...take().map(({{ code, ref }}) => [code, ref])]);
+        }};
+        player.up(welcome("HKTRWM"), null);
+        hear(over);
+        hear({{ type: "rematch-asked", version: 21, seat: 1 }});
+        // What was missed is asked for.
+        hear({{ type: "unseated", version: 23, seat: 1 }});
+        hear({{ ...over, version: 23, seats: [over.seats[0], {{ ...over.seats[1], left: true }}] }});
+        // And a race that has come about, which takes them too, is gone to.
+        hear({{ ...over, version: 25, phase: "waiting", race: 2 }});
+        console.log(JSON.stringify([...steps, told.filter(([kind]) => kind === "elsewhere").length]));
+    """
+    peek = ["HKTRWM", 3]
+    assert node(script, None) == [
+        ["", None, peek],
+        ["Anna would like to race again.", None],
+        ["Anna would like to race again.", None, peek],
+        ["Anna has left.", None],
+        [None, 2],
+        3,
+    ]
 
 
 def test_what_somebody_did_in_a_race_stays_theirs_when_they_leave_and_a_seat_that_waits_is_open() -> None:
