@@ -429,6 +429,59 @@ def line_of(deal: str) -> tuple[str, ...]:
     return solve(position).moves
 
 
+PLAY = """
+    const until = async (is) => { while (!is()) await new Promise((go) => setTimeout(go, 5)); };
+    const isMade = (number) => heard.filter((text) => text.startsWith('{"type":"view"')).length >= number;
+    const isHeld = () => document.querySelector(".place.held") !== null;
+    const press = (place) => document.querySelector(`[data-place="${place}"]`).click();
+    for (const [at, move] of given[0].entries()) {
+        const [start, end] = move.split(":");
+        press(start);
+        await until(() => isMade(at + 1) || isHeld());
+        if (!isMade(at + 1)) press(end ?? start);
+        await until(() => isMade(at + 1) && !isHeld());
+    }
+"""
+"""Plays these moves from the first one on, and waits for the answer to each."""
+COUNT_FALLS = """
+    window.falls = 0;
+    new MutationObserver((all) => all.forEach(({ addedNodes }) => addedNodes.forEach((node) => { falls += node.matches(".falling"); })))
+        .observe(document.body, { childList: true });
+"""
+ON_TOP = """
+    const middle = (each) => { const { x, y, width, height } = each.getBoundingClientRect(); return [x + width / 2, y + height / 2]; };
+    const depth = (each) => Number(getComputedStyle(each).zIndex);
+    const falling = document.querySelector(".falling");
+    return [...document.querySelectorAll(":is(.ending h2, .ending .places, .ending .actions):not([hidden] *)")]
+        .filter((each) => depth(each) > depth(falling) && each.contains(document.elementFromPoint(...middle(each)))).length;
+"""
+
+
+def test_all_cards_fall_for_whoever_has_brought_the_last_one_home_and_hide_neither_result_nor_buttons(
+    browser: Browser, server: str
+) -> None:
+    deal = next(name for name in (f"phone {number}" for number in range(50)) if line_of(name))
+    for motion, is_own, falls in (("no-preference", True, 1), ("reduce", True, 0), ("no-preference", False, 0)):
+        browser.look(motion=motion)
+        with racing(browser, server, deal=deal, rules="carpet-free") as ada:
+            browser.run(COUNT_FALLS)
+            if is_own:
+                browser.run(PLAY, line_of(deal))
+            else:
+                for ply, move in enumerate(line_of(deal)):
+                    ada.send("move", race=ada.race, seat=ada.seat, ply=ply, move=move)
+                    ada.hear_of("view")
+            if falls:
+                browser.wait(lambda now: now.run(ON_TOP) == 3, "result, places and buttons before the cards")
+            browser.wait_for_text(".ending h2", "You won" if is_own else f"{ada.name} won")
+            assert browser.run("return falls") == falls, (motion, is_own)
+            browser.wait(lambda now: not now.all(".falling"), "the end of it")
+            # Nor do they fall once more for whoever comes back to it.
+            browser.driver.refresh()
+            browser.wait_for_text(".ending h2", "won")
+            assert not browser.run("return document.querySelector('.falling') !== null")
+
+
 def tap(browser: Browser, place: str) -> None:
     script = (
         "const { x, y, width, height } = document.querySelector(given[0]).getBoundingClientRect(); return [x + width / 2, y + height / 2]"

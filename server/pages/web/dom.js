@@ -40,7 +40,8 @@ export function button(text, act, attributes = {}) {
   return made;
 }
 
-const QUIET_MS = 700;
+/** For so long after a race has ended, what was meant for a card does nothing. */
+export const QUIET_MS = 700;
 
 /** For a moment after a race has ended nothing is asked for: the table moves down or goes, and what was meant for a card may meet a button. @param {HTMLButtonElement[]} buttons */
 export function beQuiet(...buttons) {

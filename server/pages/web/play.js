@@ -221,6 +221,7 @@ export class PlayPage {
         if (about?.glides) this.game.table?.glide(about.glides);
         break;
       case "event":
+        if (about.type === "view" && about.state === "won") this.game.table?.fall(about.view.foundations);
         this.#announce(about);
         break;
     }

@@ -90,6 +90,18 @@ export class Table {
     }
   }
 
+  /** Let all cards fall from their foundations. @param {Record<string, number>} foundations */
+  fall(foundations) {
+    if (this.#motion.matches || this.isStill) return;
+    // Where they lie now: the result moves the table down.
+    const homes = Object.entries(foundations).map(([name, count]) => ({
+      box: this.#places.get(name).face.getBoundingClientRect(),
+      cards: Array.from({ length: count }, (_, below) => foundationCard(name, count - below)),
+    }));
+    // Few races end like this, and without the module there is the result.
+    import("./falling.js").then(({ fall }) => fall(homes), () => {});
+  }
+
   /** The place that has the focus, else empty. */
   get cursor() {
     return /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest?.("[data-place]"))?.dataset.place ?? "";

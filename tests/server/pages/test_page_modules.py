@@ -461,6 +461,44 @@ DOCUMENT = """
 """
 
 
+def test_every_card_falls_from_its_foundation_to_the_lower_edge_and_any_key_or_press_ends_it_but_one_too_many() -> None:
+    script = f"""{DOCUMENT}
+        let [now, due, drawn, listening] = [0, null, [], new Map()];
+        Object.assign(performance, {{ now: () => now }});
+        const pen = {{ scale() {{}}, beginPath() {{}}, roundRect: (...box) => drawn.push(box), fill() {{}}, stroke() {{}},
+            fillText(text) {{ drawn.push([...drawn.pop(), text]); }} }};
+        Object.assign(Element.prototype, {{ getContext: () => pen, remove() {{ this.isConnected = false; }} }});
+        document.documentElement = createElement("html");
+        document.body = {{ append: (canvas) => Object.assign(canvas, {{ isConnected: true }}) }};
+        Object.assign(globalThis, {{ innerWidth: 1000, innerHeight: 800, devicePixelRatio: 1,
+            requestAnimationFrame: (show) => {{ due = show; }},
+            getComputedStyle: () => ({{ getPropertyValue: () => "", fontFamily: "" }}),
+            addEventListener: (kind, act) => listening.set(kind, act), removeEventListener: (kind) => listening.delete(kind) }});
+        const {{ fall }} = await import(`${{web}}/falling.js`);
+        const box = {{ x: 500, y: 100, width: 50, height: 70 }};
+        const homes = [..."SHDC"].map((suit) => ({{ box, cards: [..."KQJT98765432A"].map((rank) => rank + suit) }}));
+        const begin = () => {{ now = 0; drawn = []; fall(homes); }};
+        const at = (ms) => {{ now = ms; due(); return listening.size; }};
+        begin();
+        const byItself = [at(3500), at(3601)];
+        const cards = [...new Set(drawn.map((card) => card.slice(-2).join("")))];
+        const lowest = Math.max(...drawn.map(([, y, , height]) => y + height));
+        const byAKey = ["keydown", "pointerdown"].map((kind) => {{
+            begin();
+            at(600);
+            listening.get(kind)({{}});
+            const early = listening.size;
+            at(800);
+            listening.get(kind)({{}});
+            return [early, listening.size];
+        }});
+        console.log(JSON.stringify({{ byItself, cards, lowest, byAKey }}));
+    """
+    told = node(script, None)
+    assert (told["byItself"], told["byAKey"]) == ([2, 0], [[2, 0], [2, 0]])
+    assert (len(told["cards"]), told["cards"][:5], told["lowest"]) == (52, ["K♠", "K♥", "K♦", "K♣", "Q♠"], 800)
+
+
 def test_whoever_has_had_their_run_of_a_deal_sees_its_board_and_no_way_to_run_it_again() -> None:
     script = f"""{DOCUMENT}
         const {{ tablePage }} = await import(`${{web}}/tables.js`);
@@ -1152,7 +1190,8 @@ def test_whoever_is_on_the_menu_hears_when_the_others_of_their_last_race_ask_for
         const steps = [];
         const hear = (message) => {{
             player.hear(message, 0);
-            steps.push([player.last ? whoAsks(player.last) : null, player.room?.race ?? null, ...take().map(({{ code, ref }}) => [code, ref])]);
+            const said = player.last ? whoAsks(player.last) : null;
+            steps.push([said, player.room?.race ?? null, ...take().map(({{ code, ref }}) => [code, ref])]);
         }};
         player.up(welcome("HKTRWM"), null);
         hear(over);
