@@ -76,6 +76,27 @@ def test_all_of_it_is_seen_at_once_however_many_other_races_there_are(browser: B
             browser.expect(lambda now: now.run(f"{height} >= {least}"), True)  # noqa: B023 -- read before it changes
 
 
+def test_boards_of_two_packs_with_all_that_is_home_are_seen_at_once_on_a_small_screen(browser: Browser, server: tuple[str, str]) -> None:
+    url, root = server
+    browser.look(width=1024, height=768)
+    with sitting(url, "Ada", countdown_s=1, delay_s=0, rules="crazy-quilt") as ada, sitting(url, "Zoë", code=ada.code) as zoe:
+        for player in (ada, zoe):
+            player.ready()
+        for player in (ada, zoe):
+            player.start()
+        browser.open(f"{root}/screen")
+        browser.wait(lambda now: len(now.all(".screen-boards .card:not(.gap)")) > 100, "both boards")
+        browser.settle()
+        browser.expect(lambda now: now.run("return document.documentElement.scrollHeight"), 768)
+        # So it is with as many home as there may be, each count with two digits.
+        browser.run("""
+            const counts = document.querySelectorAll(".screen-bars .foundations [aria-hidden]");
+            for (const each of counts) each.textContent = each.textContent.replace(/\\d+/, "13");
+        """)
+        browser.expect(lambda now: sum("13" in text for text in now.texts(".screen-bars .foundations [aria-hidden]")), 16)
+        browser.expect(lambda now: now.run("return document.documentElement.scrollHeight"), 768)
+
+
 def test_between_two_rounds_it_goes_on_by_a_key_to_the_bracket_and_the_closest_table(browser: Browser, server: tuple[str, str]) -> None:
     url, root = server
     with Entrant(url, "Edsger") as director:

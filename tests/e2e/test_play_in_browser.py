@@ -10,6 +10,7 @@ import re
 import signal
 import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -823,6 +824,14 @@ def test_table_names_of_slots_hint_and_buttons_of_every_shape_are_seen_at_once_o
                 browser.expect(lambda now: sorted(labels(now)), sorted(names))
             give_up(browser)
             browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def test_the_reserves_stand_in_one_row_or_in_two_that_are_as_long(browser: Browser, server: str) -> None:
+    with racing(browser, server, rules="persian-rug"):
+        for (width, height), rows in {(390, 844): 1, (844, 390): 2, (667, 375): 2, (1366, 650): 2, (1920, 1080): 2}.items():
+            browser.look(width=width, height=height)
+            tops = "return [...document.querySelectorAll('.held-back .place')].map((each) => each.offsetTop)"
+            browser.expect(lambda now: sorted(Counter(now.run(tops)).values()), [8 // rows] * rows)  # noqa: B023 -- read before it changes
 
 
 def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: Browser, server: str) -> None:
