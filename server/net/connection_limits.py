@@ -267,6 +267,12 @@ def place_of(host: str) -> str | None:
     return str(address if isinstance(address, ipaddress.IPv4Address) else ipaddress.ip_network((address, 64), strict=False))
 
 
+def is_nearby(host: str) -> bool:
+    """Whether this is an address of this machine or of a private network."""
+    address = _address(host)
+    return address is not None and address.is_private
+
+
 @lru_cache(REMEMBERED)
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:

@@ -22,7 +22,7 @@ from websockets.typing import Subprotocol
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.text import counted
 from server.net.connection import PING_INTERVAL_S, Caller, Dispatch
-from server.net.connection_limits import Admission, AdmissionOutcome, Ticket
+from server.net.connection_limits import Admission, AdmissionOutcome, Ticket, is_nearby
 from server.net.frames import Opening, opening
 from server.net.http import Site, text_response
 from server.net.hub import AVAILABLE as HUB_AVAILABLE
@@ -184,6 +184,7 @@ class _Door:
         self._overload = overload
         self._hub = hub
         self._connect = connect
+        self._is_proxy_noted = False
         self._connections: set[HubConnection | PageConnection] = set()
         self._accepting = trio.CancelScope()
         self._empty = trio.Event()
@@ -288,6 +289,7 @@ class _Door:
             busy.headers["Retry-After"] = str(math.ceil(retry_after_ms / 1000))
             return busy
         caller.find_client(request.headers)
+        self._note_proxy(caller, request)
         response = await self._site.answer(caller, request, secure=self._tls is not None)
         if response is None and caller.is_by_proxy:
             caller.open_websocket()
@@ -296,6 +298,16 @@ class _Door:
         if response is None and not self._origins.admit(request.headers):
             return text_response(HTTPStatus.FORBIDDEN, "Pages from elsewhere may not connect here; the host can allow it with --origin.\n")
         return response
+
+    def _note_proxy(self, caller: Caller, request: Request) -> None:
+        """Tell the host, once, of a proxy that the server does not know. Only of one nearby: anybody far away can write that header."""
+        if self._is_proxy_noted or caller.is_by_proxy or "X-Forwarded-For" not in request.headers or not is_nearby(caller.remote_host):
+            return
+        self._is_proxy_noted = True
+        logger.warning(
+            "requests come through a proxy at %s; all its clients count as one, unless the server is started with --trusted-proxy %s",
+            *2 * (caller.remote_host,),
+        )
 
     def ended(self, connection: HubConnection | PageConnection) -> None:
         self._connections.discard(connection)

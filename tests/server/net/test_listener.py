@@ -22,6 +22,7 @@ from protocol.codec import JSON, MSGPACK, SUBPROTOCOLS
 from protocol.errors import CloseCode
 from server.app import running
 from server.config import Settings
+from server.net.connection import Caller
 from server.net.listener import AddressUnavailable, UnusableTlsFiles, tls_context
 from tests.ports import held_ports
 from tests.server.net import wire
@@ -233,6 +234,26 @@ async def test_an_address_from_which_connections_come_too_fast_is_not_answered_f
         except trio.BrokenResourceError:
             answer = b""
         assert answer == b""
+
+
+async def test_a_proxy_that_the_server_does_not_know_is_told_of_once_and_only_if_it_is_nearby(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = "requests come through a proxy at 127.0.0.1; all its clients count as one"
+    async with served() as url:
+        await get(url, "/")
+        with monkeypatch.context() as far_away:
+            # Those for examples count as private.
+            far_away.setattr(Caller, "remote_host", "1.1.1.1")
+            await get(url, "/", "X-Forwarded-For: 192.0.2.1\r\n")
+        assert "through a proxy" not in caplog.text
+        for _ in range(2):
+            await get(url, "/", "X-Forwarded-For: 192.0.2.1\r\n")
+    assert caplog.text.count(told) == 1
+    caplog.clear()
+    async with served(trusted_proxies=("127.0.0.0/8",)) as url:
+        await get(url, "/", "X-Forwarded-For: 192.0.2.1\r\n")
+    assert "through a proxy" not in caplog.text
 
 
 async def test_whoever_is_no_trusted_proxy_cannot_name_another_address() -> None:
