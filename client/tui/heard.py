@@ -21,7 +21,6 @@ from client.tui.overlays import is_large_enough
 from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.replay_state import opened_at
 from client.tui.room import ask_held, is_wanted, race_at_once, ready
-from client.tui.rulings import asked_again
 from client.tui.screens import shown
 from client.tui.start import (
     Start,
@@ -46,7 +45,7 @@ from protocol.room_events import Ended, Result, Room, Scored
 from protocol.run_messages import ListRuns
 from protocol.server_messages import Error, Left, Welcome
 from protocol.text import clean_chat
-from protocol.tournament_messages import Called, Decided, Tournament
+from protocol.tournament_messages import Called, Decided
 from protocol.views import RulesInfo, View
 from protocol.watch_messages import Unwatch, Unwatched, Watched
 
@@ -275,12 +274,12 @@ def _at_tournaments(step: Step, event: Event) -> Step:
         case Called(id=tournament) if view_state is None or view_state.id != tournament:
             # After the race the player comes back to its tournament.
             step = follow(step.but(tournament_view=TournamentView(tournament), item=0))
-        case Lost() if step.ui.rulings:
-            step = step.but(rulings=(), lost_rulings=(*step.ui.lost_rulings, *step.ui.rulings))
+        case Lost():
+            shown = step.state.tournaments.shown
+            lost = (*step.ui.lost_rulings, *step.ui.rulings)
+            step = step.but(rulings=(), lost_rulings=lost, told_before=shown.told if shown is not None else None)
         case Decided(ref=ref) | Error(ref=ref) if any(ruling.ref == ref for ruling, _ in step.ui.rulings):
             step = step.but(rulings=tuple(each for each in step.ui.rulings if each[0].ref != ref))
-        case Tournament():
-            step = asked_again(step, event)
         case Decided(id=tournament, ref=ref) if ref == CREATE_REFERENCE:
             step = follow(step.but(tournament_form=None, tournament_view=TournamentView(tournament), item=0))
         case Error(ref=ref, code=code) if ref == FOLLOW_REFERENCE and code == ErrorCode.NO_SUCH_TOURNAMENT:

@@ -68,11 +68,14 @@ def can_be_corrected(told: Tournament, table: TournamentTable) -> bool:
     return table.counted and (table.result is not None or told.phase not in DONE_PHASES)
 
 
-def asked_again(step: Step, told: Tournament) -> Step:
-    """Where rulings got no answer before the connection was lost, and were not carried out: ask whether to send them again."""
-    tournament = step.state.tournaments.tournament(told.id)
-    if not step.ui.lost_rulings or tournament is None or step.ui.question is not None or step.ui.prompt is not None:
+def asked_again(step: Step) -> Step:
+    """Where rulings got no answer before the connection was lost, and were not carried out: ask whether to send them again, once their
+    tournament has been told anew and nothing else is being asked, typed or raced."""
+    tournament, room = step.state.tournaments.shown, step.state.room
+    is_busy = step.ui.question is not None or step.ui.prompt is not None or (room is not None and room.phase == "racing")
+    if not step.ui.lost_rulings or is_busy or tournament is None or tournament.told is step.ui.told_before:
         return step
+    told = tournament.told
     # Of another round's tables nothing is known.
     seen = [
         (ruling, before)

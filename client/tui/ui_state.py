@@ -19,6 +19,7 @@ from client.tui.replay_state import ReplayState
 from client.tui.start import Start, StartBots, StartLesson, StartMenu, StartRace, StartTournaments, StartYou, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
+from protocol.tournament_messages import Tournament
 from protocol.tournaments import TableResult, TournamentOptions
 from protocol.views import RaceOptions
 
@@ -116,9 +117,9 @@ class Ui(Struct, frozen=True):
     details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
     tournament_view: where the player looks at tournaments, None if they do not. rulings: those sent and not answered,
-    each with the result that its race had then. lost_rulings: the same, once the connection is lost. daily: they look at the deal of the
-    day. daily_turned_ms: when they turned to other rules there. you: they look at the page about themselves. profile: what it says,
-    once that is known.
+    each with the result that its race had then. lost_rulings: the same, once the connection is lost. told_before: the tournament as it
+    was told before that. daily: they look at the deal of the day. daily_turned_ms: when they turned to other rules there. you: they look
+    at the page about themselves. profile: what it says, once that is known.
 
     start: what the screens were started for and have not asked for yet. own_server: the server is for this player alone and ends with them.
     only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
@@ -159,6 +160,7 @@ class Ui(Struct, frozen=True):
     tournament_view: TournamentView | None = None
     rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
     lost_rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
+    told_before: Tournament | None = None
     daily: bool = False
     you: bool = False
     profile: Profile | None = None

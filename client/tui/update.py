@@ -40,6 +40,7 @@ from client.tui.heard import heard, kept, ready_at_once, replayed, reviewed
 from client.tui.keymap import CURSOR, EVERYWHERE, KEY_NAMES, Command, Keys, commands
 from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_enough, turn_help
 from client.tui.prompt import typed_on
+from client.tui.rulings import asked_again
 from client.tui.screens import shown
 from client.tui.step import Step
 from client.tui.subscriptions import unsent
@@ -50,7 +51,7 @@ from protocol.tournaments import REASON_LENGTH
 
 def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple[Effect, ...]]:
     """The player's side after an action, and the effects to carry out. state: what has been heard, including the action's own event."""
-    step = _step(Step(state, ui, now_ms), action)
+    step = asked_again(_step(Step(state, ui, now_ms), action))
     by_hand = not isinstance(action, Heard | Resized | GoOn | Rest)
     told = (step.ui.note, step.ui.taken_back)
     if any(told) and (by_hand or told != (ui.note, ui.taken_back)):

@@ -186,12 +186,19 @@ export class Directing {
     offer(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? ` (${outWord(entrant)})` : ""}`]));
     this.#showVerdicts();
     this.#showRemove();
-    this.#askAgain(told);
+    this.#askAgain();
   }
 
-  /** Where rulings got no answer before the connection was lost, and were not carried out: ask whether to send them again. */
-  #askAgain(told) {
-    if (!this.#lost.length || told === this.#toldBefore || document.querySelector("dialog")) return;
+  /** Where rulings got no answer before the connection was lost, and were not carried out: ask whether to send them again, once their tournament has been
+   * told anew and nothing else is being asked. */
+  #askAgain = () => {
+    const told = this.#told;
+    if (!this.#lost.length || told === this.#toldBefore || this.node.hidden) return;
+    const dialog = document.querySelector("dialog");
+    if (dialog) {
+      dialog.addEventListener("close", this.#askAgain);
+      return;
+    }
     // Of another round's tables nothing is known.
     const seen = this.#lost.filter(({ ruling }) => ruling.type !== "correct-result" || ruling.round === told.round);
     this.#lost = this.#lost.filter((each) => !seen.includes(each));
@@ -200,7 +207,7 @@ export class Directing {
     const [it, thisWas] = undone.length === 1 ? ["it", "this was"] : ["them", "these were"];
     ask(`The connection was lost before ${thisWas} decided: ${undone.map((ruling) => rulingWords(told, ruling)).join("; ")}.`,
       [`Decide ${it} now`, "Leave it as it is"], () => undone.forEach((ruling) => this.send(ruling)));
-  }
+  };
 
   #withTable(act) {
     const table = this.#told.tables.find((each) => String(each.table) === this.table.value);

@@ -612,6 +612,32 @@ async def test_of_several_rulings_that_cannot_be_sent_again_none_is_forgotten() 
         assert [type(each) for each in run.link.taken()] == [EndTournament]
 
 
+async def test_a_ruling_is_asked_about_once_what_was_open_is_closed_and_the_tournament_has_been_told_anew() -> None:
+    for opening, closing in (("Z", "n"), ("Z", "esc"), ("b", "esc")):
+        async with unanswered("down", "E", "2", "enter") as run:
+            await run.give(opening)
+            await run.say(directed(tournaments.running()))
+            assert not run.screen.shows("The connection was lost before")
+            await run.give(closing)
+            assert run.screen.shows("The connection was lost before this was decided:"), (opening, closing)
+            # What is told of it before another loss says nothing of what was decided since.
+            await run.give("y", "Z")
+            await run.say(Lost("gone", 1), UP, scenes.welcome(), Back())
+            await run.give("n")
+            assert not run.screen.shows("The connection was lost before")
+            await run.say(directed(tournaments.running()))
+            assert run.screen.shows("The connection was lost before this was decided:")
+
+
+async def test_nobody_who_races_is_asked_about_a_ruling_before_their_race_is_over() -> None:
+    async with unanswered("down", "E", "2", "enter") as run:
+        await run.give("Z")
+        await run.say(directed(tournaments.running()), scenes.room(phase="racing"))
+        assert not run.screen.shows("The connection was lost before")
+        await run.say(Left(code=scenes.CODE, reason="left"))
+        assert run.screen.shows("The connection was lost before this was decided:")
+
+
 async def test_nothing_is_asked_about_a_struck_result_once_its_table_has_raced_again() -> None:
     async with unanswered("down", "E", "7", "enter") as run:
         first, second, *others = tournaments.running().tables

@@ -220,6 +220,13 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
         document.body = {{ append: (node) => dialogs.push(node) }};
         Object.assign(Element.prototype, {{ focus() {{}}, showModal() {{}}, remove() {{}} }});
         Object.defineProperty(Element.prototype, "selectedOptions", {{ value: [] }});
+        const opened = (...show) => {{
+            const waiting = new Set();
+            dialogs.push({{ tag: "dialog", addEventListener: (_, act) => waiting.add(act) }});
+            for (const each of show) each();
+            dialogs = [];
+            for (const act of waiting) act();
+        }};
         const again = (more) => ({{ ...structuredClone(open), ...more }});
         const asked = (lost, ...steps) => {{
             dialogs = [];
@@ -239,7 +246,9 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
             settled.map(([ruling, told]) => asked([ruling], told, again())),
             asked([rulings[0]], again({{ round: 1 }})), asked([rulings[0]], again({{ round: 1 }}), again()),
             asked([rulings[0]], (directing) => directing.lost([]), (_, show) => show(again(), "somebody else")),
-            asked([rulings[0]], (_, show) => {{ dialogs.push({{ tag: "dialog" }}); show(again()); dialogs = []; }}, again()),
+            asked([rulings[0]], (_, show) => opened(() => show(again()), () => show(again()))),
+            asked([rulings[0]], (_, show) => opened(() => show(open)), again()),
+            asked([rulings[0]], (one, show) => opened(() => show(again()), () => one.lost([]))),
             asked([rulings[0]], (directing) => {{ directing.send(rulings[2]); directing.lost([rulings[2]]); }}, again()),
             asked([], again()),
             asked([], (one) => one.send(rulings[0]), again({{ round: 1 }}), (one) => one.lost([rulings[0]]), again()),
@@ -269,13 +278,14 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
         (ended, tournament_scenes.running(phase="ended")),
     ]
     given = {"open": scene, "rulings": rulings, "settled": settled}
-    asked, silent, elsewhere, seen, not_theirs, after_another, two, nothing, turned = node(script, msgspec.to_builtins(given))
+    answers = node(script, msgspec.to_builtins(given))
+    asked, silent, elsewhere, seen, not_theirs, after_another, told_later, lost_again, two, nothing, turned = answers
     words = [_ruling_words(TournamentModel(scene, 0), each) for each in rulings]
     question = "The connection was lost before this was decided: {}.Decide it nowLeave it as it is"
     assert asked == [[0, question.format(each)] for each in words]
     assert silent == [[0]] * len(settled)
-    assert [elsewhere, not_theirs, nothing] == [[0]] * 3
-    assert [seen, after_another, turned] == [asked[0]] * 3
+    assert [elsewhere, not_theirs, lost_again, nothing] == [[0]] * 4
+    assert [seen, after_another, told_later, turned] == [asked[0]] * 4
     several = f"The connection was lost before these were decided: {words[0]}; {words[2]}.Decide them nowLeave it as it is"
     assert two == [0, several]
 
