@@ -262,7 +262,8 @@ class NetLink:
                         if ending.server_is_gone:
                             self._route.failed()
                     except LinkError as error:
-                        if not stood:
+                        # A player who has just come, and was sent to any other server, is let in by the first that can be reached.
+                        if not stood or (self._route.detour is not None and self._may_look_elsewhere):
                             self._route.look_elsewhere(error)
                             continue
                         # It was a Carpet Race server before. What answers now is something on the way to it, such as a proxy.
@@ -287,9 +288,12 @@ class NetLink:
             self._ended.set()
 
     def _lets_in_elsewhere(self, ending: Ending) -> bool:
-        """Whether a server has sent the player to any other of its cluster instead of a welcome, and there are others to go to."""
-        is_first = self._introduction.says_hello and self._questions.welcome is None
-        return ending == LET_GO and is_first and self._route.has_others
+        """Whether a server has sent the player to any other of its cluster instead of an answer, and there are others to go to."""
+        return ending == LET_GO and self._may_look_elsewhere
+
+    @property
+    def _may_look_elsewhere(self) -> bool:
+        return not self._questions.is_answered and self._route.has_others
 
     def _pause(self) -> float:
         """Seconds until the next attempt: none after a good connection, then a random time up to a bound that doubles.

@@ -42,7 +42,7 @@ class Busy(Unreachable):
 class LetGo(Unreachable):
     """The server lets nobody in, and says that others of its cluster do."""
 
-    why = "has left its club, or is about to"
+    why = "lets nobody in any more"
 
 
 class Limited(LinkError):

@@ -82,10 +82,6 @@ class Introduction:
         return self._first_of(self._identity)
 
     @property
-    def says_hello(self) -> bool:
-        return self._identity is not None or self._is_guest
-
-    @property
     def known_as(self) -> Identity | None:
         """Who this is to the server that has sent the last welcome; None before that, and for a guest."""
         identity = self._identity

@@ -32,13 +32,14 @@ EntryRequest: TypeAlias = OpenRace | JoinRace | RunDaily | RunChallenge | PlayOn
 
 
 class Questions:
-    """welcome: the last one; None before the first.
+    """welcome: the last one; None before the first. is_answered: a server has answered hello, or a question that needs none.
 
     url: for errors. send: the link's own. says_hello: whether to wait for a welcome first. patience: seconds to wait for an answer.
     """
 
     def __init__(self, url: str, send: Callable[[ClientMessage], bool], *, says_hello: bool, patience: float) -> None:
         self.welcome: Welcome | None = None
+        self.is_answered = False
         self._url = url
         self._send = send
         self._says_hello = says_hello
@@ -47,6 +48,7 @@ class Questions:
         self._refused: Error | None = None  # the refusal of the hello on this connection, or on the last one
         self._back: Room | Left | None = None  # the latest outcome of the link's own return to a seat
         self._asked: dict[int, ServerMessage | None] = {}  # the answers to open questions, by `ref`
+        self._open: dict[int, ClientMessage] = {}  # these questions, if they need no hello
         self._numbers = count(QUESTION_REFERENCE)
         self._news = trio.Event()  # set and replaced when one of the above changes or a connection ends
 
@@ -63,17 +65,21 @@ class Questions:
 
     async def ask(self, request: ClientMessage, kind: type[Answer]) -> Answer:
         """See `NetLink.ask`."""
+        number = next(self._numbers)
+        request = replace(request, ref=number)
         if self._says_hello:
             await self.entered(None)
-        number = next(self._numbers)
+        else:
+            self._open[number] = request
         self._asked[number] = None
         try:
             with self._patience():
-                self._send(replace(request, ref=number))
+                self._send(request)
                 while (answer := self._asked[number]) is None:
                     await self._next_news()
         finally:
             del self._asked[number]
+            self._open.pop(number, None)
         if isinstance(answer, Error):
             raise RequestRefused(answer)
         if not isinstance(answer, kind):
@@ -105,6 +111,9 @@ class Questions:
     def connection_stands(self) -> None:
         """A connection is up."""
         self._lost = self._refused = None
+        # Those that the last server has sent on to this one, without an answer.
+        for request in self._open.values():
+            self._send(request)
 
     def connection_lost(self, reason: str) -> None:
         """The connection is lost."""
@@ -114,6 +123,7 @@ class Questions:
     def welcomed(self, welcome: Welcome) -> None:
         """Hello was answered."""
         self.welcome = welcome
+        self.is_answered = True
         self._tell_news()
 
     def note(self, passed: ServerMessage) -> None:
@@ -123,6 +133,7 @@ class Questions:
             self._refused = passed
         elif ref in self._asked:
             self._asked[ref] = self._asked[ref] or passed
+            self.is_answered = True
         elif isinstance(passed, Room | Left):
             self._back = passed
         else:

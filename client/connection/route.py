@@ -29,7 +29,7 @@ class Route:
     remembered: URLs of the servers that the one at `home` named on an earlier visit.
     """
 
-    __slots__ = ("_failed", "_has_been_home", "_known", "_moves", "current", "home", "moving")
+    __slots__ = ("_failed", "_has_been_home", "_known", "_moves", "_sent_to", "current", "home", "moving")
 
     def __init__(self, home: Address, remembered: Iterable[str] = ()) -> None:
         self.home = self.current = home
@@ -37,6 +37,7 @@ class Route:
         """Whether a server has sent us on and the connection there is not up yet."""
         self._known: tuple[Address, ...] = (home, *others(remembered, home))
         self._has_been_home = False
+        self._sent_to: Address | None = None  # where a server whose word counts has sent the link last
         self._failed: list[LinkError] = []  # the first attempts
         self._moves = 0
 
@@ -48,7 +49,7 @@ class Route:
     @property
     def is_trusted(self) -> bool:
         """Whether what this server says of itself, and of others, counts like the word of the server that was asked for."""
-        return self._has_been_home or self.is_home
+        return self._has_been_home or self.is_home or self.current == self._sent_to
 
     @property
     def known(self) -> int:
@@ -57,9 +58,10 @@ class Route:
 
     def told(self, nodes: Iterable[str]) -> None:
         """A server of the cluster has named the others."""
-        self._has_been_home |= self.is_home
-        if not self._has_been_home:
+        if not self.is_trusted:
             return
+        # From here on only servers are known that were named on this visit.
+        self._has_been_home = True
         known = [self.current]
         for url in nodes:
             with suppress(BadAddress):
@@ -73,6 +75,8 @@ class Route:
         address = moved_address(url, by=self.current)
         if not self.is_trusted and address not in self._known:
             raise BadAddress(f"{self.current.place} sends its players to {address.place}, which {self.home.place} has never named.")
+        if self.is_trusted:
+            self._sent_to = address
         self.current = address
         self._moves += 1
         self.moving = True
@@ -95,7 +99,7 @@ class Route:
         """A sentence for a player who comes in at a server that they did not ask for, because that one lets them in no more."""
         if not self._failed:
             return None
-        return f"{self.home.place} {self._failed[0].why}; joined through {self.current.place}, a server of the same club."
+        return f"{self.home.place} {self._failed[0].why}; joined through {self.current.place}, one of its other servers."
 
     def look_elsewhere(self, error: LinkError) -> None:
         """The server does not let in a player who has just come: choose the next one. Raises LinkError if there is none to try."""
@@ -105,7 +109,7 @@ class Route:
         if self.known == 1 or not isinstance(first, Unreachable | NotCarpetServer):
             raise first
         if len(self._failed) == self.known:
-            raise Unreachable(f"{first} No other server of the same club could be reached either.") from first
+            raise Unreachable(f"{first} None of its other servers could be reached either.") from first
         self.failed()
 
     def failed(self) -> None:

@@ -47,6 +47,18 @@ def down(server: FakeServer, attempts: int, error: Callable[[], Exception] = lam
     return dial
 
 
+def up_and_down(server: FakeServer, attempts: str) -> Dial:
+    """A dial whose attempts fail where there is a `d`, and not where there is a `u` or nothing."""
+    planned = iter(attempts)
+
+    async def dial() -> trio.abc.Stream:
+        if next(planned, "u") == "d":
+            raise ConnectionRefusedError(111, "refused")
+        return await server.dial()
+
+    return dial
+
+
 def untrusted() -> ssl.SSLCertVerificationError:
     error = ssl.SSLCertVerificationError(1, "bad")
     error.verify_code, error.verify_message = 18, "self-signed certificate"
@@ -63,7 +75,7 @@ async def test_the_others_are_tried_in_order_when_the_server_is_down_and_a_sente
         assert line.host == "n3.carpet.example:7777"
         assert (await line.greet()).token == "token-1"
         assert (await next_of(link, Welcome)).token == "token-1"
-        assert link.detour == "carpet.example:7777 does not answer; joined through n3.carpet.example:7777, a server of the same club."
+        assert link.detour == "carpet.example:7777 does not answer; joined through n3.carpet.example:7777, one of its other servers."
         assert link.url == URL
 
 
@@ -74,7 +86,7 @@ async def test_who_comes_in_as_usual_hears_of_no_detour(server: FakeServer) -> N
 
 
 async def test_when_none_of_them_can_be_reached_the_sentence_is_about_the_one_that_was_asked_for(server: FakeServer) -> None:
-    with pytest.raises(Unreachable, match=r"^Nothing answers at carpet\.example:7777: .* No other server of the same club"):
+    with pytest.raises(Unreachable, match=r"^Nothing answers at carpet\.example:7777: .* None of its other servers"):
         async with open_link(URL, KNOWN, nodes=(TWO, THREE), dial=down(server, 99)):
             pass
     assert len(server.dialled_at) == 3
@@ -194,7 +206,7 @@ async def test_another_server_whose_certificate_is_not_trusted_is_passed_over(se
         assert (await server.line()).host == "n3.carpet.example:7777"
 
 
-async def test_a_server_that_sends_all_who_come_to_any_other_of_its_club_is_left_for_them(server: FakeServer) -> None:
+async def test_a_server_that_sends_all_who_come_to_any_other_is_left_for_them(server: FakeServer) -> None:
     async with open_link(URL, KNOWN, nodes=(TWO,), dial=server.dial) as link, trio.open_nursery() as nursery:
         nursery.start_soon(link.entered)
         await (await server.line()).close(CloseCode.LET_GO)
@@ -204,7 +216,7 @@ async def test_a_server_that_sends_all_who_come_to_any_other_of_its_club_is_left
         # Nothing was lost that would have to be made up for.
         assert isinstance(await next_of(link, Back, YouAre), YouAre)
         assert link.detour is not None
-        assert link.detour.startswith("carpet.example:7777 has left its club, or is about to; joined through n2.")
+        assert link.detour.startswith("carpet.example:7777 lets nobody in any more; joined through n2.")
 
 
 async def test_whoever_all_servers_send_away_is_told_so(server: FakeServer) -> None:
@@ -213,6 +225,114 @@ async def test_whoever_all_servers_send_away_is_told_so(server: FakeServer) -> N
             await (await server.line()).close(CloseCode.LET_GO)
         with pytest.raises(Unreachable, match="has left its cluster"):
             await link.entered()
+
+
+@pytest.mark.parametrize("reconnect", [True, False])
+async def test_whoever_is_sent_to_any_other_server_is_let_in_by_the_first_that_can_be_reached(
+    server: FakeServer, *, reconnect: bool
+) -> None:
+    async with open_link(URL, KNOWN, nodes=(TWO, THREE), reconnect=reconnect, dial=up_and_down(server, "ud")) as link:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(link.entered)
+            await (await server.line()).close(CloseCode.LET_GO)
+            assert (await server.greeted()).host == "n3.carpet.example:7777"
+        through = "joined through n3.carpet.example:7777, one of its other servers."
+        assert link.detour == f"carpet.example:7777 lets nobody in any more; {through}"
+
+
+async def test_whoever_is_sent_to_servers_of_which_none_can_be_reached_is_told_so_and_the_link_tries_on(server: FakeServer) -> None:
+    async with open_link(URL, KNOWN, nodes=(TWO, THREE), dial=up_and_down(server, "uddd")) as link:
+        await (await server.line()).close(CloseCode.LET_GO)
+        with pytest.raises(Unreachable, match=r"^Nothing answers at n3\.carpet\.example"):
+            await link.entered()
+        assert (await server.line()).host == "n2.carpet.example:7777"
+
+
+async def test_whose_connection_is_lost_before_the_welcome_is_told_so_although_others_could_be_reached(server: FakeServer) -> None:
+    async with open_link(URL, KNOWN, nodes=(TWO, THREE), reconnect=False, dial=server.dial) as link:
+        await (await server.line()).close(1011)
+        with pytest.raises(Unreachable, match="Something went wrong"):
+            await link.entered()
+    assert len(server.dialled_at) == 1
+
+
+async def test_a_question_without_a_hello_is_passed_on_to_the_next_server_too(server: FakeServer) -> None:
+    async with trio.open_nursery() as nursery:
+
+        async def serve() -> None:
+            line = await server.line()
+            await line.heard()
+            await line.close(CloseCode.LET_GO)
+            line = await server.line()
+            assert line.host == "n3.carpet.example:7777"
+            asked = await line.heard()
+            assert isinstance(asked, WhoAmI)
+            await line.say(YouAre(player="p1", name="Berta", ref=asked.ref))
+
+        nursery.start_soon(serve)
+        dial = up_and_down(server, "ud")
+        assert await who_is(URL, KNOWN, nodes=(TWO, THREE), dial=dial) == Identity("Berta", "token-1", "p1")
+
+
+async def test_a_question_after_one_that_was_answered_is_passed_on_to_no_other_server(server: FakeServer) -> None:
+    async with open_link(URL, None, nodes=(TWO,), reconnect=False, dial=server.dial) as link, trio.open_nursery() as nursery:
+
+        async def serve() -> None:
+            line = await server.line()
+            asked = await line.heard()
+            assert isinstance(asked, WhoAmI)
+            await line.say(YouAre(player="p1", name="Berta", ref=asked.ref))
+            await line.heard()
+            await line.close(CloseCode.LET_GO)
+
+        nursery.start_soon(serve)
+        await link.ask(WhoAmI(token="token-1"), YouAre)
+        with pytest.raises(Unreachable, match="has left its cluster"):
+            await link.ask(WhoAmI(token="token-1"), YouAre)
+    assert len(server.dialled_at) == 1
+
+
+async def test_a_link_that_was_lost_before_the_welcome_outlives_a_certificate_that_is_not_trusted(server: FakeServer) -> None:
+    served = False
+
+    async def dial() -> trio.abc.Stream:
+        nonlocal served
+        if served:
+            raise untrusted()
+        served = True
+        return await server.dial()
+
+    async with open_link(URL, KNOWN, nodes=(TWO, THREE), dial=dial) as link:
+        await (await server.line()).close(1011)
+        assert "went wrong" in (await next_of(link, Lost)).reason
+        assert "is not trusted" in (await next_of(link, Lost)).reason
+
+
+async def test_a_server_to_which_the_one_that_was_asked_for_sends_before_its_welcome_counts_like_it(server: FakeServer) -> None:
+    async with open_link(URL, KNOWN, nodes=(FOUR,), dial=server.dial):
+        line = await server.line()
+        await line.heard()
+        await line.say(said.Moved(url=TWO, code="ABCDEF", ref=0))
+        line = await server.greeted(nodes=(THREE,))
+        assert line.host == "n2.carpet.example:7777"
+        await line.close(CloseCode.LET_GO)
+        # Not to what was remembered.
+        assert (await server.line()).host == "n3.carpet.example:7777"
+
+
+async def test_what_is_remembered_counts_no_more_where_the_server_sends_to_one_that_is_down_before_its_welcome(server: FakeServer) -> None:
+    kept: list[Identity] = []
+    async with open_link(URL, KNOWN, nodes=(FOUR,), keep=kept.append, dial=up_and_down(server, "uddu")):
+        line = await server.line()
+        await line.heard()
+        await line.say(said.Moved(url=TWO, code="ABCDEF", ref=0))
+        line = await server.line()
+        assert line.host == "n4.carpet.example:7777"
+        await line.refuse_hello(ErrorCode.UNKNOWN_TOKEN)
+        # It is left, and no new player made.
+        with trio.fail_after(60):
+            await server.line()
+    assert kept == []
 
 
 async def test_what_another_server_names_is_not_gone_to_unless_the_one_that_was_asked_for_has_named_it_too(server: FakeServer) -> None:
@@ -296,7 +416,7 @@ async def test_who_one_is_can_be_asked_at_another_server(server: FakeServer, cap
         nursery.start_soon(serve)
         assert await who_is(URL, KNOWN, nodes=(TWO,), dial=down(server, 1)) == Identity("Berta", "token-1", "p1")
     told = " ".join(capsys.readouterr().err.split())
-    assert told == "carpet.example:7777 does not answer; joined through n2.carpet.example:7777, a server of the same club."
+    assert told == "carpet.example:7777 does not answer; joined through n2.carpet.example:7777, one of its other servers."
 
 
 async def test_another_server_that_knows_nobody_does_not_speak_for_the_one_that_was_asked(server: FakeServer) -> None:

@@ -57,7 +57,7 @@ async def test_who_comes_again_while_the_server_is_down_comes_in_through_one_tha
         async with sitting.identified(URL, None) as (link, _):
             assert link.url == URL
         told = " ".join(capsys.readouterr().err.split())
-        assert told == "carpet.example:7777 does not answer; joined through n2.carpet.example:7777, a server of the same club."
+        assert told == "carpet.example:7777 does not answer; joined through n2.carpet.example:7777, one of its other servers."
         # Its word does not count.
         assert store.nodes(URL, "token-1") == (TWO,)
 
