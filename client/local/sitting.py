@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 
 from client.connection.address import parse_address
 from client.connection.client import NetLink, open_link
-from client.connection.errors import LinkError, RequestRefused
+from client.connection.errors import Failure, LinkError, RequestRefused
 from client.connection.events import Identity, Link, LinkEvent
 from client.connection.notice import connecting_to, tell_detour
 from client.connection.questions import EntryRequest
@@ -188,26 +188,37 @@ async def play_on(record: Record, *, seat: int, ply: int, name: str | None, sett
 
 
 @contextlib.asynccontextmanager
-async def _entered(url: str, identity: Identity | None, **how: Any) -> AsyncIterator[NetLink]:
-    """A link to somebody's server, once that has answered hello, with no screen yet. how: as for `open_link`. Raises LinkError."""
+async def _entered(url: str, identity: Identity | None, *, screens: bool, **how: Any) -> AsyncIterator[NetLink]:
+    """A link to somebody's server, once that has answered hello, with no screen yet. screens: they tell of a detour, if it comes to them.
+    how: as for `open_link`. Raises LinkError.
+    """
     with contextlib.ExitStack() as waiting:
         waiting.enter_context(connecting_to(parse_address(url).place))
         async with open_link(url, identity, **how) as link:
+            is_told = False
             try:
                 await link.entered()
-            finally:
                 waiting.close()
-                tell_detour(link.detour)
-            yield link
+                if not screens:
+                    tell_detour(link.detour)
+                    is_told = True
+                yield link
+            except Failure:
+                waiting.close()
+                if not is_told:
+                    tell_detour(link.detour)
+                raise
 
 
 @contextlib.asynccontextmanager
-async def identified(url: str, name: str | None, *, watches: bool = False) -> AsyncIterator[tuple[NetLink, Callable[[], None]]]:
+async def identified(
+    url: str, name: str | None, *, watches: bool = False, screens: bool = False
+) -> AsyncIterator[tuple[NetLink, Callable[[], None]]]:
     """A link to somebody's server as the player whom this machine has there by this name, or as a new player, who is then kept.
 
     With it comes what to call once they are let in where they wanted to go: a player who was named is the default only from then on, so
-    that a mistyped or refused visit changes nothing. watches: as for `open_link`. Raises LinkError; at the end of the block, IdentityError
-    if the player could not be kept.
+    that a mistyped or refused visit changes nothing. watches: as for `open_link`. screens: the block shows them, with the link's detour.
+    Raises LinkError; at the end of the block, IdentityError if the player could not be kept.
     """
     store = IdentityStore(home_folder())
     url = parse_address(url).url
@@ -238,7 +249,8 @@ async def identified(url: str, name: str | None, *, watches: bool = False) -> As
                 store.keep_nodes(url, identity.token, nodes)
 
     nodes = store.nodes(url, mine.token) if mine.token is not None else ()
-    async with _entered(url, mine, keep=keep, watches=watches, takes_back=True, nodes=nodes, keep_nodes=keep_nodes) as link:
+    how = {"keep": keep, "watches": watches, "takes_back": True, "nodes": nodes, "keep_nodes": keep_nodes}
+    async with _entered(url, mine, screens=screens, **how) as link:
         welcome = await link.entered()
         is_new = mine.token is None or mine.player not in (None, welcome.player)
         if name is not None and is_new and welcome.name != asked:
@@ -253,7 +265,7 @@ async def visit(
 ) -> AppOutcome:
     """Go to somebody's server: into the race of `request`, or to watch it; without one, to its home screen, or to find an opponent."""
     # A player who watches may be racing in another terminal.
-    async with identified(url, name, watches=isinstance(request, WatchRace)) as (link, let_in):
+    async with identified(url, name, watches=isinstance(request, WatchRace), screens=True) as (link, let_in):
         welcome = await link.entered()
         begins: Start = start or StartHome()
         if start is not None or isinstance(request, SeatRequest):
@@ -280,7 +292,7 @@ async def visit(
                     raise
             raise LinkError(f"{refused}{way_on}") from refused
         let_in()
-        return replace(await _app(link, settings, begins, name=welcome.name), name=welcome.name)
+        return replace(await _app(link, settings, begins, name=welcome.name, note=link.detour or ""), name=welcome.name)
 
 
 async def _to_a_full_race(link: NetLink, code: str) -> str:
@@ -308,13 +320,13 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         nodes: tuple[str, ...] = ()
         with contextlib.suppress(IdentityError):
             nodes = IdentityStore(home_folder()).nodes(parse_address(url).url, None)
-        async with _entered(url, None, watches=True, nodes=nodes) as link:
+        async with _entered(url, None, screens=True, watches=True, nodes=nodes) as link:
             if tournament is not None:
                 await link.ask(FollowTournament(id=tournament), Tournament)
             # For the replays of its races: anybody may ask for their records.
             jobs = Jobs(profiles=ProfileReader(parse_address(url), None))
-            return await run_app(link, settings=settings, start=StartTournaments(tournament), jobs=jobs)
-    async with identified(url, name) as (link, let_in):
+            return await run_app(link, settings=settings, start=StartTournaments(tournament), jobs=jobs, note=link.detour or "")
+    async with identified(url, name, screens=True) as (link, let_in):
         # The result of a race that is over would hide the tournament, and its check-in with it.
         welcome = await link.leave_what_is_over()
         assert tournament is not None
@@ -324,7 +336,8 @@ async def attend(url: str, tournament: str | None, *, name: str | None, code: st
         if not is_in and told.director != welcome.player:
             await link.ask(EnterTournament(id=tournament, code=code), Decided)
         let_in()
-        return replace(await _app(link, settings, StartTournaments(tournament), name=welcome.name), name=welcome.name)
+        outcome = await _app(link, settings, StartTournaments(tournament), name=welcome.name, note=link.detour or "")
+        return replace(outcome, name=welcome.name)
 
 
 async def _app(
@@ -336,9 +349,10 @@ async def _app(
     own: bool = False,
     counts: bool = True,
     teaches: bool = False,
+    note: str = "",
 ) -> AppOutcome:
     """name: the player's there; None for the one who got in last. own: at a server of one's own, which nobody can ask later. counts:
-    whether the races are tries at one's best times.
+    whether the races are tries at one's best times. note: what is to be said first.
     """
     records, store = SavedRecords(home_folder()), EvidenceStore(home_folder())
     seen = None if own else store.last(link.url)
@@ -365,5 +379,5 @@ async def _app(
         witness_entry=witness_entry,
         witness_days=witness_days,
     )
-    outcome = await run_app(link, settings=settings, start=start, jobs=jobs, teaches=teaches)
+    outcome = await run_app(link, settings=settings, start=start, jobs=jobs, teaches=teaches, note=note)
     return replace(outcome, kept=records.last, not_kept=str(records.error) if records.error is not None else None)

@@ -129,12 +129,14 @@ async def run_app(
     screen: Display | None = None,
     jobs: Jobs = USUAL_JOBS,
     teaches: bool = False,
+    note: str = "",
 ) -> AppOutcome:
     """Run the screens over `link` until the player quits or the process is told to end. Returns how it ended.
 
-    screen: an urwid display, for tests; the terminal by default. teaches: give lessons. The caller closes the link.
+    screen: an urwid display, for tests; the terminal by default. teaches: give lessons. note: what is to be said first. The caller closes
+    the link.
     """
-    ui = first_ui(start, settings)
+    ui = replace(first_ui(start, settings), note=note)
     if teaches:
         ui = replace(ui, learned=frozenset())
     return await App(link, ui, screen=screen, jobs=jobs).run()

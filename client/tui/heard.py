@@ -192,7 +192,11 @@ def _another_room(step: Step, before: RoomModel | None, room: RoomModel | None) 
         return step if asked is None else _begin(step.but(start=asked))
     if before is not None and (before.code, before.race, before.phase) == (room.code, room.race, room.phase):
         return step
+    first = step.ui.note
     step = _cleared(step)
+    if before is None and step.ui.noted_at_ms is None and first:
+        # What was said first stands until a key is pressed.
+        step = step.note(first)
     if before is None or (before.code, before.race) != (room.code, room.race):
         step = step.but(cursor="a1")
     if asked is not None:

@@ -333,7 +333,9 @@ def _take(step: Step, line: int) -> Step:
 
 
 def at_last_bot(step: Step) -> Step:
-    """The step with the house bot marked that was chosen last, or the first one."""
+    """The step with the house bot marked that was chosen last, or the first one. Rules chosen last elsewhere may be unknown here."""
+    if all(info.id != step.ui.rules for info in step.state.rules):
+        step = step.but(rules="carpet")
     bots = [number for number, item in enumerate(_items(step)) if item.kind == "bot"]
     last = [number for number in bots if _items(step)[number].value == step.ui.settings.bot]
     return step.but(item=(last or bots or [0])[0])

@@ -258,8 +258,9 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     # While a move is not confirmed, it is named above: what was pressed after it may have the same name.
     after = " after it" if scene.model.in_flight is not None else ""
     lines: list[Line] = [[("bad", f" Not played{after}: {back}.")]] if back and noted else []
-    if ui.note and noted:
-        return [*lines, *[[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)]]
+    told: list[Line] = [[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)] if ui.note and noted else []
+    if told and ui.noted_at_ms is not None:
+        return [*lines, *told]
     if notice is not None and notice != ui.passed and is_fresh(notice, scene.now_ms) and notice.text != link.reason:
         role = "strong" if notice.kind == "info" else "bad"
         lines += [[(role, f" {text}")] for text in wrap_text(clean_chat(notice.text), width - 1)]
@@ -276,7 +277,8 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         # They are in the middle of something else, and it is for them to say which of the two they give up.
         text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
         lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
-    return lines
+    # What is said first of all stays, perhaps for minutes, and hides nothing.
+    return [*lines, *told]
 
 
 def chat_lines(scene: Scene, width: int, rows: int) -> list[Line]:

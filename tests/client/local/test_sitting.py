@@ -10,11 +10,15 @@ import trio
 from trio.testing import MockClock
 
 from client.connection.client import open_link
-from client.connection.errors import Unreachable
+from client.connection.errors import RequestRefused, Unreachable
+from client.connection.events import Identity
 from client.local import sitting
 from client.storage.identity import IdentityStore
 from client.tui.app import Jobs
 from client.tui.start import AppOutcome, UiSettings
+from protocol.client_messages import JoinRace
+from protocol.errors import ErrorCode
+from tests.client import scenes
 from tests.client.connection.linking import URL
 from tests.client.fake_server import FakeServer
 
@@ -66,6 +70,49 @@ async def test_who_comes_again_while_the_server_is_down_comes_in_through_one_tha
         with pytest.raises(Unreachable):
             async with sitting.identified(URL, "bert"):
                 pass
+
+
+async def test_the_screens_say_first_that_another_server_was_reached_and_a_visit_that_comes_to_none_says_it_on_the_terminal(
+    store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    detour = "carpet.example:7777 does not answer; joined through n2.carpet.example:7777, one of its other servers."
+    notes: list[str] = []
+
+    async def run_app(link: object, *, note: str, **how: object) -> AppOutcome:
+        notes.append(note)
+        await trio.lowlevel.checkpoint()
+        return AppOutcome(reason="quit", settings=UiSettings())
+
+    store.keep(URL, Identity("anna", "token-1", "p1"), asked="anna")
+    store.keep_nodes(URL, "token-1", (TWO,))
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+        refused = False
+
+        async def dial() -> trio.abc.Stream:
+            nonlocal refused
+            refused = not refused
+            if refused:
+                raise ConnectionRefusedError(111, "refused")
+            return await server.dial()
+
+        async def refuse() -> None:
+            line = await server.greeted(token="token-1")
+            asked = await line.heard()
+            assert isinstance(asked, JoinRace)
+            await line.say(scenes.refusal(ErrorCode.NO_SUCH_ROOM, asked.ref))
+
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=dial))
+        monkeypatch.setattr(sitting, "run_app", run_app)
+        nursery.start_soon(partial(server.greeted, token="token-1"))
+        await sitting.visit(URL, None, name=None, settings=UiSettings())
+        assert notes == [detour]
+        assert capsys.readouterr().err == ""
+        nursery.start_soon(refuse)
+        with pytest.raises(RequestRefused):
+            await sitting.visit(URL, JoinRace(code="ABCDEF"), name=None, settings=UiSettings())
+        nursery.cancel_scope.cancel()
+    assert " ".join(capsys.readouterr().err.split()) == detour
+    assert len(notes) == 1
 
 
 async def test_a_guest_at_a_tournament_can_ask_for_the_records_of_its_races(

@@ -178,10 +178,11 @@ async def running(
     *,
     settings: UiSettings = DEFAULTS,
     size: tuple[int, int] = (80, 24),
+    note: str = "",
     **jobs: Any,
 ) -> AsyncIterator[Run]:
     def app(run: Run) -> Awaitable[AppOutcome]:
-        return run_app(run.link, settings=settings, start=start, screen=run.screen, jobs=replace(NO_JOBS, **jobs))
+        return run_app(run.link, settings=settings, start=start, screen=run.screen, jobs=replace(NO_JOBS, **jobs), note=note)
 
     async with run_on_hand_screen(app, size) as run:
         yield run

@@ -161,6 +161,29 @@ async def test_whoever_chooses_among_the_bots_finds_the_last_choice_marked_and_i
     assert kept.rules not in ("", "colorado")
 
 
+async def test_rules_that_were_chosen_at_another_server_and_are_unknown_here_are_not_offered() -> None:
+    async with running(StartBots(), settings=replace(DEFAULTS, bot="Steady", rules="nope")) as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        run.link.taken()
+        await run.give("o")
+        assert not run.screen.shows("nope")
+        await run.give("enter")
+        assert [(each.options.rules) for each in run.link.taken() if isinstance(each, OpenRace)] == ["carpet"]
+
+
+async def test_what_is_to_be_said_first_stays_until_a_key_is_pressed_and_hides_nothing_that_is_said_later() -> None:
+    first = "carpet.example does not answer; joined through n2.carpet.example, one of its other servers."
+    for at in (WAITING, scenes.room()):
+        async with running(note=first) as run:
+            await run.say(UP, scenes.welcome(), at)
+            assert run.screen.shows("does not answer; joined through n2.carpet.example")
+            assert run.screen.shows("Looking for an opponent") == (at is WAITING)
+            await run.later(60)
+            assert run.screen.shows("does not answer; joined through n2.carpet.example")
+            await run.give("down")
+            assert not run.screen.shows("joined through")
+
+
 async def test_whoever_has_chosen_no_bot_yet_finds_the_first_one_marked() -> None:
     async with running(StartBots()) as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())

@@ -633,6 +633,7 @@ async def test_nobody_who_races_is_asked_about_a_ruling_before_their_race_is_ove
     async with unanswered("down", "E", "2", "enter") as run:
         await run.give("Z")
         await run.say(directed(tournaments.running()), scenes.room(phase="racing"))
+        assert run.screen.shows("The race has begun; the question is closed.")
         assert not run.screen.shows("The connection was lost before")
         await run.say(Left(code=scenes.CODE, reason="left"))
         assert run.screen.shows("The connection was lost before this was decided:")
