@@ -10,6 +10,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from client.state.store import Model
+from client.tui import you
 from client.tui.actions import (
     Action,
     Do,
@@ -87,7 +88,7 @@ def _step(step: Step, action: Action) -> Step:
         case Replayed():
             return replayed(step, action)
         case ProfileRead(profile):
-            return step.note(profile) if isinstance(profile, str) else step.but(profile=profile)
+            return you.known(step, profile)
         case Verified():
             return step.but(verified=action)
         case Shared(told):

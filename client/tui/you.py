@@ -33,6 +33,13 @@ def opened(step: Step) -> Step:
     return step.but(you=True, item=0).then(ReadProfile())
 
 
+def known(step: Step, told: Profile | str) -> Step:
+    """The step with what is known now on the page, or with why nothing is; unchanged if they have left the page since."""
+    if not step.ui.you:
+        return step
+    return step.note(told) if isinstance(told, str) else step.but(profile=told)
+
+
 def _view(scene: Scene, size: Size) -> Picture:
     """The whole screen as a picture."""
     width, height = size

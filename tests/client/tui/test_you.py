@@ -40,6 +40,12 @@ def test_why_nothing_is_known_is_said() -> None:
     assert after(Ui(you=True), ProfileRead("It cannot be read."))[0].note == "It cannot be read."
 
 
+def test_what_is_known_too_late_is_neither_said_nor_kept_once_the_page_was_left() -> None:
+    for late in (ProfileRead("It cannot be read."), ProfileRead(KNOWN)):
+        ui, _ = after(Ui(), "y", "esc", late)
+        assert (ui.note, ui.profile) == ("", None)
+
+
 def test_the_marked_race_is_watched_again_and_closing_the_replay_leads_back_to_the_page() -> None:
     race = KNOWN.races[1].race.id
     ui, effects = after(OPEN, "down", "enter")
