@@ -22,7 +22,7 @@ from client.cli.running import finish, print_json, print_sentence, print_text, r
 from client.connection.address import Address, parse_address
 from client.connection.errors import Failure
 from client.connection.http import fetch_history, fetch_record
-from client.local.profile_reader import ProfileReader, kept_races
+from client.local.kept_races import kept_races
 from client.storage.bests import BestsStore, counts
 from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore, home_folder
@@ -174,11 +174,13 @@ def me(
 
     A page to walk through, on which each race can be watched again; without a terminal, as text.
     """
+    # Imported late: of the commands here, only this one has links and screens, which take long to load.
+    from client.local.profile_reader import ProfileReader
+
     servers = list(IdentityStore(home_folder()).read().servers)
     place = url if url is not None else servers[-1] if servers else None
     profiles = ProfileReader(address_of(place) if place is not None else None, name)
     if sys.stdin.isatty() and sys.stdout.isatty():
-        # Imported late: of the commands here, only this one has screens, which take long to load.
         from client.tui.app import run_you
 
         finish(run(lambda: run_you(profiles, settings=settings)))

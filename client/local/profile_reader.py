@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import partial
-from itertools import islice
 from typing import Final, NamedTuple
 
 import trio
@@ -21,9 +20,10 @@ from client.connection.events import Identity
 from client.connection.http import fetch_history, fetch_ladder, fetch_record
 from client.connection.notice import unannounced
 from client.connection.websocket import Dial
+from client.local.kept_races import kept_races
 from client.storage.bests import BestsStore
 from client.storage.identity import IdentityStore, default_name, home_folder
-from client.storage.saved_records import kept_record, kept_records
+from client.storage.saved_records import kept_record
 from client.text.past_races import PastRace, past_race
 from client.text.profile import Profile, Streak, profile
 from protocol.pages import LADDER_PLAYERS, PAGE_RACES, LadderPlayer
@@ -119,15 +119,3 @@ async def daily_streaks(url: str, mine: Identity, rules: Sequence[str], *, dial:
             if before.own is not None:
                 streaks.append(Streak(each, before.own.days, with_today=False))
     return tuple(streaks)
-
-
-def kept_races(name: str | None, limit: int) -> list[PastRace]:
-    """The races kept on this machine, newest first, at most `limit`. name: only that player's; None for this machine's players."""
-    folder = home_folder()
-    records = kept_records(folder)
-    if name is not None:
-        # As on a server, a house bot does not count as a player.
-        raced = (record for record in records if any(seat.name == name and seat.bot is None for seat in record.seats))
-        return [past_race(record, players=(), names={name}) for record in islice(raced, limit)]
-    players, names = IdentityStore(folder).own()
-    return [past_race(record, players=players, names=names) for record in islice(records, limit)]

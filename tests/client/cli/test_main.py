@@ -302,9 +302,15 @@ def test_a_fault_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.slow
-def test_the_help_needs_neither_screens_nor_sockets() -> None:
-    heavy = "{'trio', 'urwid', 'websockets', 'msgspec', 'platformdirs'}"
-    code = f"import sys, client.cli.main; print(*sorted({heavy} & sys.modules.keys()))"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("client.cli.main", {"trio", "urwid", "websockets", "msgspec", "platformdirs"}),
+        ("client.cli.past_races", {"trio", "urwid", "websockets", "client.connection.client", "client.tui.app"}),
+    ],
+)
+def test_neither_the_help_nor_what_lists_past_races_needs_screens_or_links(module: str, heavy: set[str]) -> None:
+    code = f"import sys, {module}; print(*sorted({heavy} & sys.modules.keys()))"
     ran = subprocess.run([sys.executable, "-c", code], env=server_environment(), capture_output=True, text=True, check=True)
     assert ran.stdout == "\n"
 
