@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 NAME_LENGTH = 24
 CHAT_LENGTH = 200
@@ -40,6 +41,11 @@ _MARKS = 2
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 race`, `2 races`. plural: needed if it is not formed with an s."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`A`, `A and B`, `A, B and C`; empty for none."""
+    return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else "".join(words)
 
 
 def read_code(text: str) -> str:

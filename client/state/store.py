@@ -42,7 +42,7 @@ from protocol.server_messages import (
     Welcome,
     YouAre,
 )
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, listed
 from protocol.tournament_messages import Called, CheckInDue, Decided, Tournament, Tournaments
 from protocol.views import MAX_SEATS, BotInfo, RulesInfo, View
 from protocol.watch_messages import Board, BoardsKey, Talk, Unwatched, Watched, WatchedEvent, Watchers
@@ -340,11 +340,11 @@ def _rated(model: Model, event: Rated, now_ms: int) -> Model:
     if model.welcome is None:
         return model
     own, rating = model.welcome.name, event.rating
-    won = " and ".join(clean_name(name) for name in event.won[:MAX_SEATS] if name != own)
+    others = [clean_name(name) for name in event.won[:MAX_SEATS] if name != own]
     if own not in event.won:
-        ended = f"{won or 'Nobody'} won the race you left."
+        ended = f"{listed(others) or 'Nobody'} won the race you left."
     else:
-        ended = f"You share the first place of the race you left with {won}." if won else "You won the race you left."
+        ended = f"{listed(['You', *others])} share first place in the race you left." if others else "You won the race you left."
     notice = Notice("info", f"{ended} Your rating: {rating.after} ({rating.after - rating.before:+}).", now_ms)
     return replace(model, welcome=replace(model.welcome, rating=rating.after), notice=notice)
 

@@ -18,7 +18,7 @@ from client.text.past_races import PastRace, time_text
 from client.text.statistics import MOST_CARDS, RATINGS, outcome, statistics, within
 from client.text.tables import table_lines
 from client.text.width import clip
-from protocol.pages import LADDER_PLAYERS, LadderPlayer
+from protocol.pages import LADDER_PLAYERS, PAGE_RACES, LadderPlayer
 from protocol.text import clean_chat, clean_name, counted
 
 SETTLES: Final = 20
@@ -43,8 +43,8 @@ class Profile(Struct, frozen=True, kw_only=True):
 
     rating: None before the first race that counts. rated: how many it rests on. step: their place on the ladder, None if they are not
     among the best that it lists. ratings: after each of the last races that counted, oldest first. bests: by rule set, kept on this
-    machine. races: newest first. streaks: those that are not broken; None if they are not
-    known. lacks: why the server did not say more; empty if it has.
+    machine. races: newest first. more: the server knows older ones, perhaps, that it was not asked for. streaks: those that are not broken;
+    None if they are not known. lacks: why the server did not say more; empty if it has.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Profile(Struct, frozen=True, kw_only=True):
     ratings: tuple[int, ...] = ()
     bests: tuple[tuple[str, Best], ...] = ()
     races: tuple[PastRace, ...] = ()
+    more: bool = False
     streaks: tuple[Streak, ...] | None = None
     lacks: str = ""
 
@@ -70,7 +71,9 @@ def profile(
     streaks: Sequence[Streak] | None = None,
     lacks: str = "",
 ) -> Profile:
-    """What these come to. told: races according to the server, which knows what they did to the rating; kept: on this machine."""
+    """What these come to. told: the last races according to the server, one page at most, with what they did to the rating;
+    kept: on this machine.
+    """
     points = statistics(told).ratings
     on_ladder = next((each for each in ladder if each.name == name), None)
     known = {past.race.id for past in told}
@@ -84,6 +87,7 @@ def profile(
         ratings=tuple(point.value for point in points),
         bests=tuple(sorted(bests.items(), key=lambda item: (-item[1].tries, item[0]))),
         races=tuple(sorted(races, key=lambda past: past.race.finished_at_ms, reverse=True)),
+        more=len(told) >= PAGE_RACES,
         streaks=None if streaks is None else tuple(streaks),
         lacks=clean_chat(lacks),
     )
@@ -102,9 +106,11 @@ def fact_lines(known: Profile, *, ascii_only: bool) -> list[str]:
 
 def _rating_lines(known: Profile, *, ascii_only: bool) -> list[str]:
     if known.rating is None:
+        if known.more:
+            return [f"No rated race among your last {PAGE_RACES}."]
         return ["You have no rating yet: your first race against another person begins it."]
     ladder = f", place {known.step} on the ladder" if known.step is not None else ""
-    settles = f", it settles by about {SETTLES}" if known.rated < SETTLES else ""
+    settles = f"; it settles after about {SETTLES}" if known.rated < SETTLES else ""
     lines = [f"Rating {known.rating}{ladder}: {counted(known.rated, 'rated race')}{settles}."]
     drawn = known.ratings[-CURVE:]
     if len(drawn) > 1:

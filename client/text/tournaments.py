@@ -6,7 +6,7 @@ from typing import Final
 
 from client.text.formatting import clock_text
 from protocol.seat_ends import WALKOVER
-from protocol.text import clean_chat, clean_name, counted
+from protocol.text import clean_chat, clean_name, counted, listed
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import (
     TITLE_LENGTH,
@@ -126,7 +126,7 @@ def phase_sentence(tournament: Tournament, left_ms: int | None) -> str:
                 for row in tournament.standings
                 if row.place == 1 and (row.half_points or row.home)
             ]
-            return f"It is over: {' and '.join(first)} won." if first else "It is over. Nobody won."
+            return f"It is over: {listed(first)} won." if first else "It is over. Nobody won."
         case "ended":
             by = " by its director" if (ending := _ending(tournament)) is not None and ending.author else ""
             return f"Called off{by} before {'it was decided' if tournament.rounds else 'the first round'}."

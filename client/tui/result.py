@@ -30,7 +30,7 @@ from protocol.cards import DECK_SIZE
 from protocol.client_messages import LeaveRace, Rematch
 from protocol.record import Record
 from protocol.run_messages import Runs
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_chat, clean_name, listed
 
 KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
@@ -283,7 +283,7 @@ def _rematch_line(scene: Scene, room: RoomModel, width: int) -> Line:
     if own is not None and len(room.seats) == 1:
         return [("strong", "Another shuffle is on its way." if own.again else "r: race the clock again")]
     if room.left:
-        names = " and ".join(clean_name(seat.name) for number, seat in enumerate(room.ended) if number in room.left)
+        names = listed([clean_name(seat.name) for number, seat in enumerate(room.ended) if number in room.left])
         return [("faint", clip(f"There is no rematch: {names} {'have' if len(room.left) > 1 else 'has'} left.", width))]
     if own is not None and own.again:
         missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]

@@ -34,7 +34,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     listed, running = scene.model.tournaments.listed, scene.model.tournaments.running
     inner = min(width - 2, 110)
     rows = height - 1 - 2 - 4
-    title: Line = [("title", "Tournaments"), ("faint", "" if listed is None else f"   {running} not over; newest first")]
+    title: Line = [("title", "Tournaments"), ("faint", "" if listed is None else f"   {running} open or running; newest first")]
     lines: list[Picture] = [block([[], title, [("faint", _cells("id", "name", "format", "status", "players", inner))]])]
     if not listed:
         unknown = "Not connected." if scene.model.link.reason else ""

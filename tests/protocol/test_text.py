@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol.text import CHAT_LENGTH, NAME_LENGTH, clean_chat, clean_name, counted
+from protocol.text import CHAT_LENGTH, NAME_LENGTH, clean_chat, clean_name, counted, listed
 
 # All of Unicode, surrogates included, and often what the cleaning is about.
 SPECIAL = "\x00\x07\t\n\r\x1b\x90\x9b\x9c\x9d\u200b\u200d\u202e\u2028\u3000\u00a0\ufeff\u3164\ufe0f\u0300\u0301\u0327\u20dd\u0338"
@@ -176,3 +176,7 @@ def test_an_endless_text_costs_no_more_than_a_long_one(unit: str) -> None:
 
 def test_one_is_counted_in_the_singular() -> None:
     assert [counted(1, "race"), counted(2, "race"), counted(0, "try", "tries")] == ["1 race", "2 races", "0 tries"]
+
+
+def test_words_are_listed_with_an_and_before_the_last() -> None:
+    assert [listed("ABC"[:length]) for length in range(4)] == ["", "A", "A and B", "A, B and C"]

@@ -1,5 +1,10 @@
 // Making and changing elements. Whatever comes from the wire becomes text here, and nothing else: no markup is ever parsed.
 
+/** `A`, `A and B`, `A, B and C`; empty for none. @param {string[]} words */
+export function listed(words) {
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words.join("");
+}
+
 /** The text of somebody's making without what could steer its surroundings: control, format and unassigned characters. */
 export function clean(text) {
   return String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, "");

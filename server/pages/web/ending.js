@@ -1,7 +1,7 @@
 // How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
 
 import { cardFaces } from "./boards.js";
-import { beQuiet, button, clean, counted, element, homeText, nameOf, ratingChange, setText } from "./dom.js";
+import { beQuiet, button, clean, counted, element, homeText, listed, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
 import { endWord } from "./model.js";
 import { foundationCard } from "./moves.js";
@@ -98,7 +98,7 @@ export class Ending {
 /** Who waits for the player's word, for whose word they wait, or who has gone. @param {import("./played.js").PlayedRace} room */
 export function whoAsks(room) {
   const others = room.seats.filter((seat) => seat.seat !== room.seat && !seat.bot && seat.name !== null);
-  const say = (seats, one, more) => (seats.length ? `${seats.map((seat) => clean(seat.name)).join(" and ")} ${seats.length === 1 ? one : more}.` : "");
+  const say = (seats, one, more) => (seats.length ? `${listed(seats.map((seat) => clean(seat.name)))} ${seats.length === 1 ? one : more}.` : "");
   if (room.isToBegin) return say(others.filter((seat) => seat.ready), "is ready", "are ready");
   // Without them there is no other race; at a table of a tournament, or of a deal that is run once, there is none anyway.
   const left = others.filter((seat) => seat.left);

@@ -1,6 +1,6 @@
 // What is known of the watched race, as the messages to watchers tell it. Draws nothing. Moments are `performance.now()`'s.
 
-import { clean } from "./dom.js";
+import { clean, listed } from "./dom.js";
 
 const LINES_KEPT = 100;
 
@@ -286,9 +286,9 @@ export function endWord(seat, seats) {
 
 /** How a rated race has ended that its player had left, and what it did to their rating. @param {import("carpet-wire").Rated} rated @param {string} own their name */
 export function leftSentence({ won, rating }, own) {
-  const others = won.filter((name) => name !== own).map(clean).join(" and ");
-  const ended = !won.includes(own) ? `${others || "Nobody"} won the race you left.`
-    : others ? `You share the first place of the race you left with ${others}.` : "You won the race you left.";
+  const others = won.filter((name) => name !== own).map(clean);
+  const ended = !won.includes(own) ? `${listed(others) || "Nobody"} won the race you left.`
+    : others.length ? `${listed(["You", ...others])} share first place in the race you left.` : "You won the race you left.";
   const change = rating.after - rating.before;
   return `${ended} Your rating: ${rating.after} (${change < 0 ? "−" : "+"}${Math.abs(change)}).`;
 }

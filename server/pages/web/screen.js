@@ -2,7 +2,7 @@
 
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
-import { arrange, button, capitalised, clean, clockText, counted, element, fill, inHash, nameOf, setText } from "./dom.js";
+import { arrange, button, capitalised, clean, clockText, counted, element, fill, inHash, listed, nameOf, setText } from "./dom.js";
 import { WatchedRace, byId, cardsOf, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
 import { REPLAY_MS, Replay } from "./replaying.js";
@@ -329,7 +329,7 @@ export class ScreenPage {
       lines = [names.length === 1 ? `${names[0]} wins` : `${names.join(" and ")}: a draw`, `Cards home: ${homes}`];
     } else if (told?.phase === "over" && part === "standings") {
       const first = winners(told);
-      if (first.length) lines = [`${first.join(" and ")} ${first.length === 1 ? "wins" : "win"}`, clean(told.options.name)];
+      if (first.length) lines = [`${listed(first)} ${first.length === 1 ? "wins" : "win"}`, clean(told.options.name)];
     }
     this.banner.hidden = lines === null;
     if (lines) fill(this.banner, lines, () => [element("p", { class: "winner" }, element("bdi", {}, lines[0])), element("p", {}, element("bdi", {}, lines[1]))]);

@@ -1,6 +1,6 @@
 // Tournaments in words, and the list of them on the first page.
 
-import { capitalised, clean, clockText, counted, element, nameOf, section, setText, showEach } from "./dom.js";
+import { capitalised, clean, clockText, counted, element, listed, nameOf, section, setText, showEach } from "./dom.js";
 
 // These and all sentences below are the terminal's.
 const FORMATS = { swiss: "Swiss", "round-robin": "round robin", elimination: "elimination", session: "session" };
@@ -112,7 +112,7 @@ export function phaseSentence(told, left) {
       return last ? `Paused: races go on, but no new one starts; ${done}` : "Paused: no new race starts.";
     case "over": {
       const first = winners(told);
-      return first.length ? `It is over: ${first.join(" and ")} won.` : "It is over. Nobody won.";
+      return first.length ? `It is over: ${listed(first)} won.` : "It is over. Nobody won.";
     }
     case "ended":
       return `Called off${endingOf(told)?.author ? " by its director" : ""} before ${last ? "it was decided" : "the first round"}.`;

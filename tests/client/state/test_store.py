@@ -374,7 +374,9 @@ def test_whoever_is_renamed_is_called_so_from_now_on() -> None:
         (("Ber\x1b[2Jta",), "Berta won the race you left."),
         (("Berta", "Cleo"), "Berta and Cleo won the race you left."),
         (("Anna",), "You won the race you left."),
-        (("Anna", "Berta"), "You share the first place of the race you left with Berta."),
+        (("Berta", "Cleo", "Dora"), "Berta, Cleo and Dora won the race you left."),
+        (("Anna", "Berta"), "You and Berta share first place in the race you left."),
+        (("Berta", "Anna", "Cleo"), "You, Berta and Cleo share first place in the race you left."),
         ((), "Nobody won the race you left."),
     ],
 )

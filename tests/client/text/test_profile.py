@@ -12,7 +12,7 @@ from client.storage.bests import Best
 from client.text.past_races import PastRace
 from client.text.profile import SETTLES, Profile, Streak, best_lines, fact_lines, past_lines, profile
 from client.text.width import text_width
-from protocol.pages import History, Ladder, LadderPlayer
+from protocol.pages import PAGE_RACES, History, Ladder, LadderPlayer
 from protocol.views import SeatRating
 from tests.client.hostile import Server
 from tests.client.text.test_past_races import seat
@@ -47,14 +47,17 @@ def test_the_rating_is_told_with_its_place_its_races_and_its_curve() -> None:
 @pytest.mark.parametrize(("races", "settles"), [(1, True), (SETTLES - 1, True), (SETTLES, False)])
 def test_a_rating_is_said_to_settle_only_while_it_has_not(races: int, settles: bool) -> None:
     said = facts(Profile(name="Anna", place="x", rating=1100, rated=races))
-    assert ("it settles by about 20" in said) is settles
-    assert ("1 rated race," in said) is (races == 1)
+    assert ("; it settles after about 20." in said) is settles
+    assert ("1 rated race;" in said) is (races == 1)
 
 
 def test_whoever_is_not_among_the_best_has_the_rating_after_their_last_race() -> None:
     known = profile("Anna", "carpet.example", told=(WON, LOST), ladder=STEPS[:1], bests={})
-    assert "Rating 1180: 2 rated races, it settles by about 20." in facts(known)
-    assert "no rating yet" in facts(profile("Anna", "carpet.example", told=(FIRST,), bests={}))
+    assert "Rating 1180: 2 rated races; it settles after about 20." in facts(known)
+    assert "no rating yet" in facts(profile("Anna", "carpet.example", told=(FIRST,) * (PAGE_RACES - 1), bests={}))
+    # Before so many that did not count, there may be some that did.
+    full = profile("Anna", "carpet.example", told=(FIRST,) * PAGE_RACES, bests={})
+    assert facts(full).splitlines()[1] == "No rated race among your last 100."
 
 
 @pytest.mark.parametrize(

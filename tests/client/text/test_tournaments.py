@@ -66,8 +66,9 @@ def test_every_stage_is_a_sentence(phase: str, left_ms: int | None, text: str) -
 
 def test_before_its_first_pairing_a_running_one_is_being_paired_and_shared_wins_are_shared() -> None:
     assert phase_sentence(tournaments.told("running"), None) == "The first round is being paired."
-    first, second = (replace(row, place=1) for row in tournaments.STANDINGS[:2])
-    assert phase_sentence(tournaments.running(phase="over", standings=(first, second)), None) == "It is over: Benedikt and Anna won."
+    first = tuple(replace(row, place=1) for row in tournaments.STANDINGS)
+    for winners, names in ((2, "Benedikt and Anna"), (3, "Benedikt, Anna and greedy 1")):
+        assert phase_sentence(tournaments.running(phase="over", standings=first[:winners]), None) == f"It is over: {names} won."
 
 
 def test_results_say_points_and_cards_or_that_nobody_came() -> None:

@@ -1448,7 +1448,7 @@ def test_the_end_of_a_rated_race_that_was_left_is_told_as_in_the_terminal() -> N
     """
     events = [
         Rated(code=scenes.CODE, race="r", won=won, rating=SeatRating(before=1104, after=after))
-        for won in ((), ("Anna",), ("Ber\u202eta",), ("Berta", "Cleo"), ("Anna", "Berta"))
+        for won in ((), ("Anna",), ("Ber\u202eta",), ("Berta", "Cleo", "Dora"), ("Anna", "Berta"), ("Cleo", "Anna", "Berta"))
         for after in (1057, 1104, 1151)
     ]
     told = [scenes.reduced(scenes.at_home(), event).notice for event in events]
