@@ -24,7 +24,7 @@ from client.storage.files import document_text, make_file
 from client.storage.identity import IdentityFile, IdentityStore, home_folder, place_of
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
 from protocol.command_line import examples, show_help
-from protocol.text import NAME_LENGTH, clean_chat, clean_name
+from protocol.text import NAME_LENGTH, clean_chat, clean_name, listed
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 
 app = typer.Typer(rich_markup_mode=None)
@@ -228,7 +228,7 @@ def forget_identity(
     if not names:
         who = "no player" if name is None else f"no player {clean_name(name)}"
         fail(f"This machine has {who} at {place}; carpet whoami shows those it has.")
-    told = f"{' and '.join(map(clean_name, names))} at {place}"
+    told = f"{listed([*map(clean_name, names)])} at {place}"
     if not yes:
         if not sys.stdin.isatty():
             fail(f"This would forget {told} for good; say --yes if that is meant.", MISUSED)

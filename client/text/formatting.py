@@ -9,7 +9,7 @@ from typing import Final
 from client.state.room import RoomModel
 from client.state.store import Search
 from protocol.seat_ends import end_word
-from protocol.text import clean_name, counted
+from protocol.text import clean_name, counted, listed
 from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeatState, SeriesFormat, SeriesInfo, Unrated
 
 LAST_CARDS = 10
@@ -133,7 +133,7 @@ def series_sentence(series: SeriesInfo, half: Sequence[SeatState] = (), *, own: 
         return f"{score_text(series)}, {name}, race {series.raced + 1} next"
     gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
     first = [number for number, seat in enumerate(series.seats) if seat.place == 1 and not seat.gone]
-    left = f"{' and '.join(gone)} gave up the series. " if gone else ""
+    left = f"{listed(gone)} gave up the series. " if gone else ""
     if len(series.seats) == 1:
         return f"{left}The {name} is over: {score_text(series)}."
     if len(gone) == len(series.seats):

@@ -12,7 +12,7 @@ from client.tui.plot import colour_of
 from client.tui.scene import Scene
 from protocol.record import SeatRecord
 from protocol.seat_ends import word_among
-from protocol.text import clean_chat, clean_name, counted
+from protocol.text import clean_chat, clean_name, counted, listed
 from protocol.views import SeatRating
 
 CLOSE_CARDS, CLOSE_MS = 2, 3_000
@@ -211,7 +211,7 @@ def _unrated(room: RoomModel) -> str:
     idle = ["you" if number == room.seat else clean_name(seat.name) for number, seat in enumerate(room.ended) if not seat.plies]
     if len(idle) == len(room.ended):
         return "Not rated: nobody made a move."
-    return f"Not rated: {' and '.join(idle)} made no move." if idle else ""
+    return f"Not rated: {listed(idle)} made no move." if idle else ""
 
 
 def counted_at(seat: SeatRecord) -> int:

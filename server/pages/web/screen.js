@@ -326,7 +326,7 @@ export class ScreenPage {
       // With as many cards home the earlier moment has decided.
       const isByTime = best.length === 1 && seats.some((seat) => seat.place > 1 && seat.home === best[0].home && seat.state !== "forfeited");
       const homes = seats.map((seat) => `${clean(seat.name)} ${seat.home}${isByTime && seat.home === best[0].home ? ` at ${clockText(seat.home_at_ms, true)}` : ""}`).join(" · ");
-      lines = [names.length === 1 ? `${names[0]} wins` : `${names.join(" and ")}: a draw`, `Cards home: ${homes}`];
+      lines = [names.length === 1 ? `${names[0]} wins` : `${listed(names)}: a draw`, `Cards home: ${homes}`];
     } else if (told?.phase === "over" && part === "standings") {
       const first = winners(told);
       if (first.length) lines = [`${listed(first)} ${first.length === 1 ? "wins" : "win"}`, clean(told.options.name)];

@@ -1,6 +1,6 @@
 // A series of races between the same players: what it is called, how it stands, in words and as a table.
 
-import { capitalised, clean, counted, element, nameOf, setText } from "./dom.js";
+import { capitalised, clean, counted, element, listed, nameOf, setText } from "./dom.js";
 
 /** "best of 3", "session of 5", "swap"; nothing for a single race. @param {import("carpet-wire").SeriesOptions} options */
 export function seriesName({ format, races }) {
@@ -12,7 +12,7 @@ export function seriesSentence(series, phase) {
   const name = seriesName(series);
   const title = capitalised(name);
   const gone = series.seats.filter((seat) => seat.gone).map((seat) => clean(seat.name));
-  const left = gone.length ? `${gone.join(" and ")} gave up the series. ` : "";
+  const left = gone.length ? `${listed(gone)} gave up the series. ` : "";
   if (series.over) {
     if (gone.length === series.seats.length) return `${left}The score was ${score(series)}.`;
     const first = series.seats.filter((seat) => seat.place === 1 && !seat.gone);

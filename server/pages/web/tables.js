@@ -1,7 +1,7 @@
 // Pages that are tables of what is kept: the ladder, a player, deals of the day and challenges. They ask over HTTP, and once.
 
 import { serverAddress } from "./connection.js";
-import { against, button, clean, clockText, counted, element, field, inlineField, nameOf, section, setText, shape, wide } from "./dom.js";
+import { against, button, clean, clockText, counted, element, field, inlineField, listed, nameOf, section, setText, shape, wide } from "./dom.js";
 import { identity } from "./identity.js";
 import { STATE_WORDS, byId, endWord } from "./model.js";
 import { TournamentList } from "./tournaments.js";
@@ -130,7 +130,7 @@ class PlayerPage extends TablePage {
   #row(race) {
     const own = race.seats[race.seat];
     const others = race.seats.filter((_, seat) => seat !== race.seat).map((seat) => clean(seat.name));
-    const title = others.length ? `against ${others.join(" and ")}` : "alone";
+    const title = others.length ? `against ${listed(others)}` : "alone";
     const name = race.aborted === null ? element("a", { href: `/race/${encodeURIComponent(race.id)}` }, title) : `${title}, aborted`;
     const word = endWord(own, race.seats);
     return [own.place === null ? "–" : String(own.place), name, `${own.home}${word ? `, ${word}` : ""}`,

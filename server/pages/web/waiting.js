@@ -1,6 +1,6 @@
 // Before a race: the link to give away, who is there and who is ready, the rules.
 
-import { beQuiet, button, clean, clockText, copyText, counted, element, fill, nameOf, setText } from "./dom.js";
+import { beQuiet, button, clean, clockText, copyText, counted, element, fill, listed, nameOf, setText } from "./dom.js";
 import { isOwnMachine } from "./connection.js";
 import { seriesName, seriesSentence, wonSentence } from "./series.js";
 
@@ -91,5 +91,5 @@ export function sentence(room, free, isReady, now, left = null) {
   if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";
   if (!isReady) return "Everybody is here. The race starts when all are ready.";
   const late = room.seats.filter((seat) => !seat.ready && seat.name !== null).map((seat) => clean(seat.name));
-  return late.length ? `Waiting for ${late.length > NAMED ? `${late.length} others` : late.join(" and ")} to be ready.` : "Looking for a deal …";
+  return late.length ? `Waiting for ${late.length > NAMED ? `${late.length} others` : listed(late)} to be ready.` : "Looking for a deal …";
 }
