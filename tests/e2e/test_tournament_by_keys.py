@@ -203,6 +203,8 @@ def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_pat
             player.wait_for("Press T to check in to Second within ")
             player.type("T")
             play(player)
+            # Before that, whoever quits is asked whether they mean to.
+            player.wait_for("It is over: ")
             player.type("q")
             player.wait_for_end()
         taken = carpet_here(tmp_path / "dan", "tournament", "join", url, second, "--name", "anna", "--no-screen")
