@@ -302,12 +302,12 @@ async def outlived(place: list[NodeProcess], database: str) -> bool:
         await place[0].end(signal.SIGKILL)
         second.let_go()
         await referee.until("running", round=3)
-        with trio.fail_after(180):
+        with trio.fail_after(60):
             while (leaver := await leader(place, database, referee.identity)) is place[0]:  # noqa: ASYNC110  (the database tells nobody)
                 await trio.sleep(0.1)
         assert await leaver.end(signal.SIGTERM) == 0
         third.let_go()
-        with trio.fail_after(180):
+        with trio.fail_after(60):
             await referee.until("over")
         nursery.cancel_scope.cancel()
     assert await trio.to_thread.run_sync(check_tournament, referee, entrants, database) == []
