@@ -20,12 +20,12 @@ import pyte
 import urwid
 from pyte.screens import Char
 
-from client.tui.export import CELL, Look, Run, svg_of
-from client.tui.picture import Picture
+from client.tui.drawing.picture import Picture
+from client.tui.drawing.theme import entries
+from client.tui.drawing.transitions import begun, moved, transitions
+from client.tui.replay.export import CELL, Look, Run, svg_of
 from client.tui.scene import scene_of
 from client.tui.terminal import Painted
-from client.tui.theme import entries
-from client.tui.transitions import begun, moved, transitions
 from client.tui.view import view
 from tests.e2e.terminal import Terminal, terminal_environment
 

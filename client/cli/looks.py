@@ -13,8 +13,8 @@ from client.connection.errors import Failure
 from client.storage.files import DocumentFile, Versioned
 from client.storage.identity import IdentityError, IdentityStore, home_folder
 from client.storage.saved_records import is_new
+from client.tui.drawing.theme import BUILT_IN, CLASSIC, PALETTES, Palette, built_in
 from client.tui.start import Start, StartMenu, StartRace, UiSettings
-from client.tui.theme import BUILT_IN, CLASSIC, PALETTES, Palette, built_in
 from protocol.text import clean_chat
 from protocol.views import RaceOptions
 
@@ -119,6 +119,6 @@ def palette_in(path: Path) -> Palette:
 
 
 def _palette_of(text: str) -> Palette:
-    from client.tui.theme_file import palette_of
+    from client.tui.drawing.theme_file import palette_of
 
     return palette_of(text)

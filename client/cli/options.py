@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from client.cli import looks
 from client.cli.ending import MISUSED, complain, fail
 from client.connection.address import Address, BadAddress, parse_address
+from client.tui.drawing.theme import Palette, built_in
 from client.tui.start import UiSettings
-from client.tui.theme import Palette, built_in
 from protocol.pages import is_race_id
 from protocol.text import clean_chat, counted, is_room_code, read_code
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions

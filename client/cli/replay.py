@@ -33,7 +33,7 @@ from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import record_path
 from client.text.past_races import past_race
 from client.tui.app import run_replay
-from client.tui.export import TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
+from client.tui.replay.export import TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
 from client.tui.start import AppOutcome, UiSettings
 from protocol.command_line import examples
 from protocol.pages import is_race_id

@@ -54,14 +54,14 @@ from client.tui.actions import (
     Verify,
     Wheel,
 )
+from client.tui.drawing.picture import Picture, Size
+from client.tui.drawing.transitions import Moving, begun, moved, transitions
 from client.tui.driver import Driver
-from client.tui.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, svg_of, text_of, titled
-from client.tui.picture import Picture, Size
+from client.tui.replay.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, svg_of, text_of, titled
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
 from client.tui.start import AppOutcome, Start, StartHome, StartMenu, StartYou, UiSettings
 from client.tui.terminal import Display, Terminal, rows_of
-from client.tui.transitions import Moving, begun, moved, transitions
 from client.tui.ui_state import Ui, first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.pages import is_race_id

@@ -10,11 +10,10 @@ from client.state.store import Model
 from client.state.tournament import DONE_PHASES, is_out
 from client.text.tournaments import title_text
 from client.tui.actions import Quit
+from client.tui.drawing.theme import next_palette, theme_for
 from client.tui.keymap import Command
-from client.tui.lessons import is_lesson
-from client.tui.room import still_racing
+from client.tui.room import is_lesson, still_racing
 from client.tui.step import Step
-from client.tui.theme import next_palette, theme_for
 from client.tui.ui_state import QuitNow, Ui
 from protocol.tournament_messages import CheckIn
 

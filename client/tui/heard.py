@@ -14,13 +14,13 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model, refuses_nothing
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import deck_size, on_last_cards
-from client.tui import daily, ending, home, lessons
 from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
 from client.tui.chips import dealt
+from client.tui.lobby import daily, home
 from client.tui.overlays import is_large_enough
-from client.tui.playing import HOME_MS, autoplays, play_ahead, take_back
+from client.tui.race import ending
 from client.tui.replay_state import opened_at
-from client.tui.room import ask_held, is_wanted, race_at_once, ready
+from client.tui.room import LESSON, ask_held, is_wanted, race_at_once, ready
 from client.tui.screens import shown
 from client.tui.start import (
     Start,
@@ -36,7 +36,8 @@ from client.tui.start import (
 )
 from client.tui.step import Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
-from client.tui.tournament_form import CREATE_REFERENCE
+from client.tui.table.playing import HOME_MS, autoplays, play_ahead, take_back
+from client.tui.tournament.form import CREATE_REFERENCE
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import LeaveFor, Question
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
@@ -116,7 +117,7 @@ def _begin(step: Step) -> Step:
         case StartBots():
             return home.at_last_bot(step)
         case StartLesson():
-            return race_at_once(step, lessons.OPTIONS)
+            return race_at_once(step, LESSON)
         case StartRequest(request=request):
             return step.send(request)
         case StartHome() | StartTournaments() | StartMenu() | StartYou() | None:
@@ -128,7 +129,7 @@ def _begin(step: Step) -> Step:
 def _entered(step: Step) -> Step:
     step = leave_lobby(step)
     room = step.state.room
-    if room is not None and room.options.rules != lessons.OPTIONS.rules:
+    if room is not None and room.options.rules != LESSON.rules:
         # What is taught is true of one rule set; a game that is gone on with may have another.
         step = step.but(learned=None)
     if room is None or room.shared is None or room.shared.kind != "daily":

@@ -19,10 +19,10 @@ from typing import Any, Final, NamedTuple
 from msgspec.structs import replace
 
 from client.state.store import Model
-from client.tui.picture import Picture, Size, fit_line, printable
+from client.tui.drawing.picture import Picture, Size, fit_line, printable
+from client.tui.drawing.theme import PaletteEntry, entries
 from client.tui.scene import scene_of
 from client.tui.start import Start, UiSettings
-from client.tui.theme import PaletteEntry, entries
 from client.tui.ui_state import first_ui
 from client.tui.view import view
 

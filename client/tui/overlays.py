@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from client.state.capabilities import rules_of
 from client.text.width import fit
 from client.tui.actions import Do, Pick, PlayOnWanted, Quit, Share
-from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
-from client.tui.picture import (
+from client.tui.drawing.picture import (
     MIDDLE,
     Hit,
     Line,
@@ -28,7 +27,8 @@ from client.tui.picture import (
     stacked,
     wrap_text,
 )
-from client.tui.rules import rules_lines
+from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
+from client.tui.lobby.rules import rules_lines
 from client.tui.scene import Scene, clock_line, head, scene_of, shown_room
 from client.tui.screens import SCREENS, shown
 from client.tui.step import Step, way

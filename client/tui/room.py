@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec.structs import replace
 
 from client.state.room import RoomModel
@@ -17,6 +19,9 @@ from protocol.run_messages import RunChallenge, RunDaily
 from protocol.text import clean_chat, clean_name, read_code
 from protocol.views import RaceOptions
 
+LESSON: Final = RaceOptions(seats=1, public=False, deal="lesson 65", countdown_s=1, time_limit_s=3600)
+"""The race that serves as the lesson: alone, in no hurry, and on a shuffle on which every lesson comes up, within a dozen keys."""
+
 
 def still_racing(step: Step) -> bool:
     """Whether this player is still racing."""
@@ -24,6 +29,12 @@ def still_racing(step: Step) -> bool:
     if room is None or room.own is None or room.phase not in ("racing", "countdown"):
         return False
     return room.own.state in ("waiting", "racing")
+
+
+def is_lesson(step: Step) -> bool:
+    """Whether this race is the lesson, so that nothing is lost when it ends."""
+    room = step.state.room
+    return room is not None and room.options.deal == LESSON.deal and len(room.seats) == 1 and still_racing(step)
 
 
 def ready(step: Step) -> Step:

@@ -13,10 +13,10 @@ from client.state.store import Model, Notice
 from client.text.formatting import clock_text, search_sentence
 from client.text.tournaments import format_text, title_text
 from client.text.width import clip, fit, text_width
-from client.tui.picture import Line, Picture, block, clip_line, line_width, spread, stacked, wrap_text
+from client.tui.drawing.picture import Line, Picture, block, clip_line, line_width, spread, stacked, wrap_text
+from client.tui.drawing.theme import Theme, theme_for
 from client.tui.replay_state import ReplayState
 from client.tui.start import StartMenu, StartYou
-from client.tui.theme import Theme, theme_for
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Ui
 from protocol.errors import ErrorCode

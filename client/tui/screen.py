@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from client.state.store import Model
 from client.tui.actions import ScreenAction
+from client.tui.drawing.picture import Picture, Size
 from client.tui.keymap import CURSOR, EVERYWHERE, QUIT, Command, Keys
-from client.tui.picture import Picture, Size
 from client.tui.scene import Scene
 from client.tui.step import Step
 from client.tui.ui_state import Ui

@@ -5,26 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from client.state.store import Model
-from client.tui import (
-    countdown,
-    daily,
-    ending,
-    form,
-    home,
-    laying,
-    menu,
-    race,
-    replaying,
-    result,
-    rules,
-    tournament,
-    tournament_form,
-    tournaments,
-    waiting,
-    watching,
-    you,
-)
+from client.tui.lobby import daily, form, home, laying, menu, rules, you
+from client.tui.race import countdown, ending, racing, result, waiting, watching
+from client.tui.replay import replaying
 from client.tui.screen import Screen
+from client.tui.tournament import form as tournament_form
+from client.tui.tournament import listing as tournaments
+from client.tui.tournament import screen as tournament
 from client.tui.ui_state import Ui
 
 SCREENS: Final[tuple[Screen, ...]] = (
@@ -32,7 +19,7 @@ SCREENS: Final[tuple[Screen, ...]] = (
     menu.SCREEN,
     laying.SCREEN,
     ending.SCREEN,
-    race.SCREEN,
+    racing.SCREEN,
     result.SCREEN,
     countdown.SCREEN,
     waiting.SCREEN,

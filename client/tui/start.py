@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from client.tui.actions import PlayOnWanted
-from client.tui.theme import Palette
+from client.tui.drawing.theme import Palette
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.run_messages import RunChallenge, RunDaily
 from protocol.views import RaceOptions

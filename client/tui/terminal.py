@@ -22,10 +22,11 @@ from typing import Any, Literal, Protocol, TextIO, TypeAlias, cast
 import urwid
 from urwid.display.common import BaseScreen
 
-from client.tui import kitty, opening
-from client.tui.card_picture import ROLE, SIGNS, pixels
-from client.tui.picture import Line, Picture, Size, fit_line, printable, put
-from client.tui.theme import CLASSIC, Palette, entries
+from client.tui import opening
+from client.tui.drawing import kitty
+from client.tui.drawing.card_picture import ROLE, SIGNS, pixels
+from client.tui.drawing.picture import Line, Picture, Size, fit_line, printable, put
+from client.tui.drawing.theme import CLASSIC, Palette, entries
 
 Display: TypeAlias = BaseScreen
 """A terminal as urwid draws on it."""

@@ -1,6 +1,6 @@
 """The player's own side of a tournament's screen: which tournament, page and round they look at, and what can be marked there. Pure values.
 
-How it looks is up to the screens (`client.tui.tournament`).
+How it looks is up to the screens (`client.tui.tournament.screen`).
 """
 
 from __future__ import annotations

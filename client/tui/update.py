@@ -10,7 +10,6 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from client.state.store import Model
-from client.tui import you
 from client.tui.actions import (
     Action,
     Do,
@@ -39,12 +38,13 @@ from client.tui.actions import (
 from client.tui.everywhere import done_everywhere
 from client.tui.heard import heard, kept, ready_at_once, replayed, reviewed
 from client.tui.keymap import CURSOR, EVERYWHERE, KEY_NAMES, Command, Keys, commands
+from client.tui.lobby import you
 from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_enough, turn_help
 from client.tui.prompt import typed_on
-from client.tui.rulings import asked_again
 from client.tui.screens import shown
 from client.tui.step import Step
 from client.tui.subscriptions import unsent
+from client.tui.tournament.rulings import asked_again
 from client.tui.ui_state import Prompt, Ui
 from protocol.text import clean_chat
 from protocol.tournaments import REASON_LENGTH

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from client.state.room import race_clock_ms
 from client.state.store import Model
 from client.text.formatting import clock_text
+from client.tui.drawing.picture import Picture, Size
 from client.tui.overlays import asking, help_screen, is_large_enough, too_small, typing
-from client.tui.picture import Picture, Size
 from client.tui.scene import Scene, check_in_sentence, head, is_fresh, is_noted, shown_room
 from client.tui.screens import shown
 from client.tui.ui_state import Ui

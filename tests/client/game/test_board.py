@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
 from client.game.board import Board, board_of, free_slots, is_upright
-from client.tui.cursor import moved
 from client.tui.keymap import Command
+from client.tui.table.cursor import moved
 from server.rules.quilt import QuiltPosition
 from tests.client import scenes, tables
 

@@ -15,14 +15,14 @@ from urwid.testing import render_text
 from client.connection.events import Back, Connected, Connecting, Lost
 from client.state.store import Model, MoveSent
 from client.state.watching import WatchModel
-from client.tui import lessons
 from client.tui.actions import PromptKind
-from client.tui.picture import Picture
+from client.tui.drawing.picture import Picture
+from client.tui.drawing.theme import theme_for
 from client.tui.replay_state import jumped_to_tenth, replay_state_of
+from client.tui.room import LESSON
 from client.tui.scene import Scene
 from client.tui.start import StartMenu, StartRace, UiSettings
 from client.tui.terminal import Painted
-from client.tui.theme import theme_for
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.view import view
@@ -410,7 +410,7 @@ SCREENS = {
     ),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
     "race": Shown(scenes.racing),
-    "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=named_seed(lessons.DEAL)), seats=1), LEARNING),
+    "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=named_seed(str(LESSON.deal))), seats=1), LEARNING),
     "lesson-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(LEARNING, learned=frozenset({"chip", "space"}))),
     "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(UI, cursor="c1")),
     "race-typing": Shown(scenes.racing, replace(UI, prompt=typing("chat", "well played"))),

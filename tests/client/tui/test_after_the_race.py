@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from client.connection.events import Back, Lost
 from client.state.evidence import Evidence
 from client.tui.actions import Copy, Key
-from client.tui.result import ASKED_STANDS_MS
+from client.tui.race.result import ASKED_STANDS_MS
 from client.tui.start import UiSettings
 from client.tui.terminal import Terminal
 from client.tui.ui_state import Ui

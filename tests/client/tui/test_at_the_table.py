@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Back, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
-from client.tui.ending import QUIET_MS
+from client.tui.race.ending import QUIET_MS
 from client.tui.start import StartRace, UiSettings
 from client.tui.terminal import Terminal
 from protocol.client_messages import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from client.tui.bars import Stroke, seat_lines
-from client.tui.plot import colour_of
-from client.tui.race_progress import lead_sentence, recorded
+from client.tui.drawing.bars import Stroke, seat_lines
+from client.tui.drawing.plot import colour_of
+from client.tui.drawing.theme import theme_for
 from client.tui.scene import Scene
-from client.tui.theme import theme_for
+from client.tui.table.race_progress import lead_sentence, recorded
 from client.tui.ui_state import Ui
 from protocol.views import RaceOptions, SeriesOptions
 from tests.client import scenes

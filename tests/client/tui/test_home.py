@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.connection.events import Connecting, Lost, RoundTrip
-from client.tui.daily import DAILY_REFERENCE, SETTLES_MS
+from client.tui.lobby.daily import DAILY_REFERENCE, SETTLES_MS
 from client.tui.start import StartBots, StartMatch, StartRace
 from client.tui.terminal import Terminal
 from protocol.client_messages import (

@@ -16,15 +16,15 @@ from client.connection.events import Back, Connected, Connecting, Lost, RoundTri
 from client.text.width import text_width
 from client.tui.actions import Action, After, Effect, Keep, Key, Quit, Resized
 from client.tui.app import UNDRAWN
+from client.tui.drawing.picture import Picture
+from client.tui.drawing.transitions import begun, moved, transitions
 from client.tui.driver import Driver
-from client.tui.ending import QUIET_MS
 from client.tui.keymap import EVERYWHERE, QUIT
-from client.tui.picture import Picture
+from client.tui.race.ending import QUIET_MS
 from client.tui.scene import scene_of
 from client.tui.screens import SCREENS
 from client.tui.start import StartHome, StartLesson, StartMatch, StartRace, StartTournaments, UiSettings
 from client.tui.terminal import canvas_of
-from client.tui.transitions import begun, moved, transitions
 from client.tui.ui_state import first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
 from protocol.room_events import Result

@@ -7,9 +7,11 @@ from itertools import product
 
 import pytest
 
-from client.tui import everywhere, keymap, overlays, race, replay_state, room, screens, tournament_keys
+from client.tui import everywhere, keymap, overlays, replay_state, room, screens
 from client.tui.keymap import CURSOR, EVERYWHERE, QUIT, Command, Keys, commands
+from client.tui.race import racing
 from client.tui.screens import SCREENS
+from client.tui.tournament import keys as tournament_keys
 
 OVER = overlays.HELP_KEYS + overlays.QUESTION_KEYS + overlays.PROMPT_KEYS
 TABLE = tuple(dict.fromkeys(row for screen in SCREENS for row in screen.all_keys)) + OVER
@@ -87,5 +89,5 @@ def test_the_help_page_fits_eighty_columns_and_ascii_is_ascii() -> None:
 def test_every_screen_has_a_name_of_its_own_and_the_last_one_is_shown_where_no_other_is() -> None:
     assert len({screen.name for screen in SCREENS}) == len(SCREENS)
     assert SCREENS[-1].name == "home"
-    assert race.SCREEN in SCREENS
+    assert racing.SCREEN in SCREENS
     assert not [pair for pair in product(SCREENS, SCREENS) if pair[0].view is pair[1].view and pair[0] is not pair[1]]

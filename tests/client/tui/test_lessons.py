@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from client.state.store import Model
 from client.storage.saved_records import TAUGHT, is_new, keep_record
-from client.tui import lessons
 from client.tui.actions import GoOn, Heard, Key, Quit, Send
 from client.tui.chips import dealt
+from client.tui.race import lessons
+from client.tui.room import LESSON
 from client.tui.scene import scene_of
 from client.tui.ui_state import Ui
 from client.tui.update import update
@@ -28,7 +29,7 @@ from tests.client import replays, scenes, tables
 NEW = Ui(learned=frozenset())
 
 
-def at(position: Position, options: RaceOptions = lessons.OPTIONS) -> Model:
+def at(position: Position, options: RaceOptions = LESSON) -> Model:
     model = tables.racing_at("carpet", see(position), seats=options.seats)
     assert model.room is not None
     return replace(model, room=replace(model.room, options=options))
@@ -37,7 +38,7 @@ def at(position: Position, options: RaceOptions = lessons.OPTIONS) -> Model:
 class Table:
     """Somebody new at a deal: what they type is answered by the rules."""
 
-    def __init__(self, deal: str = lessons.DEAL, options: RaceOptions = lessons.OPTIONS) -> None:
+    def __init__(self, deal: str = str(LESSON.deal), options: RaceOptions = LESSON) -> None:
         self.position, self.options, self.ui = rule_set("carpet").deal(named_seed(deal)), options, NEW
 
     def type(self, key: str) -> list[str]:
@@ -100,7 +101,7 @@ def test_what_one_does_instead_counts_and_the_lesson_waits() -> None:
 
 
 def test_where_all_at_once_is_not_allowed_it_is_not_taught() -> None:
-    table = Table(options=structs.replace(lessons.OPTIONS, autoplay=False))
+    table = Table(options=structs.replace(LESSON, autoplay=False))
     table.type("1")
     table.type(" ")
     assert "Press g" not in table.told

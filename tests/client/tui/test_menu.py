@@ -10,7 +10,7 @@ import pytest
 from client.state.store import Model
 from client.storage.saved_records import keep_record
 from client.tui.actions import Effect, Key, Quit
-from client.tui.menu import ITEMS
+from client.tui.lobby.menu import ITEMS
 from client.tui.start import StartMenu
 from client.tui.ui_state import Ui
 from client.tui.update import update

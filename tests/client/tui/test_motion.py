@@ -9,12 +9,25 @@ from msgspec.structs import replace
 
 from client.state.store import Model
 from client.tui.actions import SlowTerminal
-from client.tui.picture import Bar, Falling, Large, Picture, Rect, Slot
-from client.tui.playing import HOME_MS
+from client.tui.drawing.picture import Bar, Falling, Large, Picture, Rect, Slot
+from client.tui.drawing.theme import theme_for
+from client.tui.drawing.transitions import (
+    FALL_MS,
+    FLASH_MS,
+    GLIDE_MS,
+    GROW_MS,
+    LIGHT_MS,
+    TURN_MS,
+    Glide,
+    Light,
+    Turn,
+    begun,
+    moved,
+    transitions,
+)
 from client.tui.scene import scene_of
 from client.tui.start import UiSettings
-from client.tui.theme import theme_for
-from client.tui.transitions import FALL_MS, FLASH_MS, GLIDE_MS, GROW_MS, LIGHT_MS, TURN_MS, Glide, Light, Turn, begun, moved, transitions
+from client.tui.table.playing import HOME_MS
 from client.tui.ui_state import Ui
 from client.tui.update import update
 from client.tui.view import body_times, head_times, view

@@ -17,8 +17,8 @@ from client.game.moves import destination, homeward, next_home, source, top_card
 from client.tui.actions import Press
 from client.tui.chips import CHIPS, Chip, chips_of, dealt, keyed
 from client.tui.keymap import SLOT_STARTERS, Command, commands
-from client.tui.playing import AHEAD, all_fit
-from client.tui.race import KEYS, SCREEN
+from client.tui.race.racing import KEYS, SCREEN
+from client.tui.table.playing import AHEAD, all_fit
 from protocol.client_messages import Move
 from protocol.views import RaceOptions, View
 from tests.client import scenes, tables

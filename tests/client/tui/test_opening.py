@@ -13,12 +13,12 @@ import wcwidth
 
 from client.state.store import Model
 from client.text.width import NARROW
+from client.tui.drawing.picture import Size
+from client.tui.drawing.theme import PALETTES, Palette, entries
 from client.tui.opening import colours_of, painted
-from client.tui.picture import Size
 from client.tui.scene import scene_of
 from client.tui.start import Start, StartMenu, StartRace, UiSettings
 from client.tui.terminal import canvas_of
-from client.tui.theme import PALETTES, Palette, entries
 from client.tui.ui_state import first_ui
 from client.tui.view import view
 from protocol.views import RaceOptions

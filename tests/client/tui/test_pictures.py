@@ -11,11 +11,11 @@ from collections.abc import Callable
 import pytest
 
 from client.text.width import text_width
-from client.tui import kitty
-from client.tui.card_picture import ROLE, SIGNS, pixels
-from client.tui.cards import HUGE, LARGE, MEDIUM, SMALL, CardSize, face
-from client.tui.picture import line_width
-from client.tui.theme import CLASSIC, FOUR, Palette, theme_for
+from client.tui.drawing import kitty
+from client.tui.drawing.card_picture import ROLE, SIGNS, pixels
+from client.tui.drawing.cards import HUGE, LARGE, MEDIUM, SMALL, CardSize, face
+from client.tui.drawing.picture import line_width
+from client.tui.drawing.theme import CLASSIC, FOUR, Palette, theme_for
 from protocol.cards import CARD_TEXT
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from client.connection.events import Connected
 from client.game.moves import destination, goes_home, source
 from client.tui.actions import Key, LetGo, Press
-from client.tui.cursor import moved
+from client.tui.drawing.picture import Picture
 from client.tui.driver import Driver
 from client.tui.keymap import CURSOR, Command
-from client.tui.picture import Picture
 from client.tui.scene import scene_of
+from client.tui.table.cursor import moved
 from client.tui.ui_state import Ui
 from client.tui.view import view as show
 from protocol.client_messages import ClientMessage, Move

@@ -15,9 +15,9 @@ from client.replay.own_server import NoReplay
 from client.replay.timeline import TimeLine
 from client.state.store import Model
 from client.text.formatting import clock_text
-from client.tui import replaying
 from client.tui.app import run_replay
 from client.tui.keymap import Command
+from client.tui.replay import replaying
 from client.tui.replay_state import jumped, jumped_to_tenth, replay_after, replay_state_of
 from client.tui.scene import scene_of
 from client.tui.start import AppOutcome, StartTournaments, UiSettings

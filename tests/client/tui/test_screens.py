@@ -23,18 +23,18 @@ from client.game.board import board_of
 from client.state.capabilities import rules_of
 from client.state.store import Model
 from client.text.width import text_width
-from client.tui import cards
 from client.tui.actions import Do, Heard, Keep, Key
+from client.tui.drawing import cards
+from client.tui.drawing.picture import line_width
+from client.tui.drawing.theme import PALETTES, entries, next_palette, theme_for
 from client.tui.keymap import Command
-from client.tui.outcome import turning_point
+from client.tui.lobby.rules import LIST_WIDTH
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
-from client.tui.picture import line_width
-from client.tui.rules import LIST_WIDTH
+from client.tui.race.outcome import turning_point
 from client.tui.scene import Scene, scene_of
-from client.tui.small_table import BETWEEN, LEAST, OWN_ROWS, SIDE_LEAST, arranged
 from client.tui.start import UiSettings
-from client.tui.table import grid_height, grid_width
-from client.tui.theme import PALETTES, entries, next_palette, theme_for
+from client.tui.table.grid import grid_height, grid_width
+from client.tui.table.small_table import BETWEEN, LEAST, OWN_ROWS, SIDE_LEAST, arranged
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.update import update
 from client.tui.view import body_times, view

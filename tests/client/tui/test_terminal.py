@@ -16,7 +16,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from client.tui import terminal as adapter
-from client.tui.picture import Picture, Size, block
+from client.tui.drawing.picture import Picture, Size, block
 from tests.e2e.terminal import ALTERNATE_OFF, ALTERNATE_ON, ROOT, Terminal, terminal_environment
 
 

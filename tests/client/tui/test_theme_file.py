@@ -11,9 +11,9 @@ from client.cli.options import settings_of
 from client.cli.running import keep_looks
 from client.state.store import Model
 from client.tui.actions import Key, SlowTerminal
+from client.tui.drawing.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
+from client.tui.drawing.theme_file import NotATheme, palette_of, text_of
 from client.tui.start import UiSettings
-from client.tui.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
-from client.tui.theme_file import NotATheme, palette_of, text_of
 from client.tui.ui_state import Ui
 from client.tui.update import update
 from protocol import HOME_VARIABLE

@@ -19,7 +19,7 @@ from client.tui.actions import Ruling
 from client.tui.start import StartTournaments
 from client.tui.step import RULING_REFERENCE
 from client.tui.subscriptions import FOLLOW_REFERENCE
-from client.tui.tournament_form import CREATE_REFERENCE
+from client.tui.tournament.form import CREATE_REFERENCE
 from protocol.client_messages import ClientMessage, FollowLobby, JoinRace, LeaveRace
 from protocol.errors import ErrorCode
 from protocol.record import Record, SeatRecord

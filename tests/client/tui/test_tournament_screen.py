@@ -13,11 +13,11 @@ from urwid.testing import render_text
 from client.state.store import Model
 from client.text.width import text_width
 from client.tui.actions import Pick
+from client.tui.drawing.theme import theme_for
 from client.tui.scene import Scene
 from client.tui.start import UiSettings
 from client.tui.step import Step
 from client.tui.terminal import Painted
-from client.tui.theme import theme_for
 from client.tui.tournament_view_state import TournamentPage, TournamentView, lines_of
 from client.tui.ui_state import Ui
 from client.tui.view import view

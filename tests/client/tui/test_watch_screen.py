@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from client.connection.events import WATCH_REFERENCE, Back, Connected, Lost, RoundTrip
 from client.game.moves import made
 from client.state.watching import watch_after
-from client.tui import watching
-from client.tui.cards import card_name
+from client.tui.drawing.cards import card_name
+from client.tui.drawing.theme import theme_for
 from client.tui.keymap import Command
-from client.tui.theme import theme_for
+from client.tui.race import watching
 from client.tui.ui_state import Ui
 from protocol.cards import FACE_DOWN
 from protocol.client_messages import FollowLobby, Say

@@ -26,8 +26,8 @@ from client.game.preview import preview
 from client.state.evidence import Evidence, check
 from client.text.formatting import rated_sentence
 from client.tui.chips import CHIPS, Chip, chips_of, dealt, keyed
-from client.tui.outcome import headline
-from client.tui.playing import all_fit
+from client.tui.race.outcome import headline
+from client.tui.table.playing import all_fit
 from protocol.cards import FACE_DOWN
 from protocol.fairness import derive_seed
 from protocol.record import from_json

@@ -23,7 +23,7 @@ from client.text.tournaments import (
     phase_sentence,
 )
 from client.tui.actions import Ruling
-from client.tui.rulings import VERDICTS, _ruling_words, race_of
+from client.tui.tournament.rulings import VERDICTS, _ruling_words, race_of
 from protocol.phrases import PHRASES
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant, Tournament
 from protocol.tournaments import TableResult, TournamentOptions, TournamentTable

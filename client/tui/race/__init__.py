@@ -1,0 +1,1 @@
+"""The screens of a race, from the waiting room to the result, and the spectator's. Pure."""

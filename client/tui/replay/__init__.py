@@ -1,0 +1,1 @@
+"""The replay of a race, on the screen and as a file. Pure."""

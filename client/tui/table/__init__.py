@@ -1,0 +1,1 @@
+"""A table of cards: how it is drawn, large and small, and what a press on one's own means. Pure."""

@@ -1,0 +1,163 @@
+"""How the race goes, beside the player's table: everybody's bars, what they just did, who leads and since when, curves, last moves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from client.game.moves import goes_home, target
+from client.state.progress import RECENT_MS, curves, gained, lead
+from client.state.room import Played, RoomModel, race_clock_ms
+from client.text.formatting import clock_text, deck_size
+from client.text.width import clip, fit, text_width
+from client.tui.drawing.bars import Stroke, all_bars, seat_name
+from client.tui.drawing.cards import card_name
+from client.tui.drawing.picture import EMPTY, Line, Picture, block, spread, stacked
+from client.tui.drawing.plot import AREA_ROWS, Curve, colour_of, plot, scale, scale_of
+from client.tui.drawing.theme import Markup, Theme
+from client.tui.scene import Scene
+from protocol.record import Record
+from protocol.views import SeatInfo
+
+STROKE_MS = 400
+"""How long a bar stands out after it has grown."""
+NEAR_MS = 500
+"""Of two moments as close as this, the server alone knows which was earlier: here they are known as they were heard."""
+CURVE_ROWS = (7, 12)
+"""Rows of the curves, at least and at most."""
+MOVES_ROWS = 5
+"""The fewest rows for the last moves: a free one, their title and three moves."""
+CURVE_MS = 5_000
+"""How often the curves are redrawn while nothing happens."""
+
+
+def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
+    """Everybody's bar, and below them who leads, if there is a row for it."""
+    away = room.away_ms(scene.clock_ms)
+    total = deck_size(scene.model.rules, room.options)
+    strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info))}
+    drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
+    words = lead_sentence(scene, room, width)
+    if not words or drawn.height >= height:
+        return drawn
+    return stacked(drawn, block([*([[]] if drawn.height + 1 < height else []), [("faint", clip(words, width))]]))
+
+
+def _clock(scene: Scene, room: RoomModel) -> int:
+    return max(race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
+
+
+def _stroke(scene: Scene, room: RoomModel, info: SeatInfo) -> Stroke | None:
+    """What a seat just did. The player's own gains are left out: they see them on the table."""
+    if info.state != "racing" or room.phase != "racing" or info.seat == room.seat or info.seat >= len(room.points):
+        return None
+    cards, since_ms = gained(room.points[info.seat], _clock(scene, room))
+    return Stroke(cards, is_fresh=since_ms < STROKE_MS) if cards and since_ms < RECENT_MS else None
+
+
+def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
+    """Who leads, by how much and, if there is room, since when; or what the last of two needs to win. Empty if nobody can lead."""
+    known = [info for info in room.seats if info.name is not None and (info.home or info.ply)]
+    if room.phase != "racing" or len(known) < 2 or len(known) < len(room.seats):
+        return ""
+    needed = _needed_sentence(room, known)
+    if needed:
+        return next((words for words in needed if text_width(words) <= width), needed[-1])
+    now = lead(room.points, _clock(scene, room), room.heard_from_ms)
+    # In the very first second somebody leads at once.
+    since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms >= 1000 else ""
+    if now.seat is None:
+        words = "Level"
+    else:
+        who = "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
+        words, since = f"{who} by {now.by}", since and f",{since}"
+    return words + since if text_width(words + since) <= width else words
+
+
+def _needed_sentence(room: RoomModel, known: list[SeatInfo]) -> tuple[str, ...]:
+    """What the last of two needs to win, the longest way to say it first; empty while both race, in a swap, whose two races count together,
+    and as long as two equal counts came too close to each other, or unheard. Of equal counts the earlier is better.
+    """
+    racing = [info for info in known if info.state == "racing"]
+    ended = [info for info in known if info.state in ("stalled", "stopped")]
+    if len(known) != 2 or len(racing) != 1 or len(ended) != 1 or room.options.swaps:
+        return ()
+    one, other = racing[0], ended[0]
+    name = "you" if one.seat == room.seat else seat_name(one)
+    one_ms, other_ms = _home_at_ms(room, one), _home_at_ms(room, other)
+    last_ms = max(one_ms, other_ms)
+    if one.home == other.home and last_ms > 0 and (abs(one_ms - other_ms) < NEAR_MS or last_ms <= room.heard_from_ms):
+        return ()
+    if (one.home, -one_ms) > (other.home, -other_ms):
+        words = f"{name} {'are' if name == 'you' else 'is'} ahead for good"
+    else:
+        needs = other.home - one.home + 1
+        words = f"{needs} more card{'s win' if needs > 1 else ' wins'}" if name == "you" else f"{name} needs {needs} more"
+    who = "You" if other.seat == room.seat else seat_name(other)
+    return f"{who} ended at {other.home}: {words}", f"{words[:1].upper()}{words[1:]}" if name == "you" else words
+
+
+def _home_at_ms(room: RoomModel, info: SeatInfo) -> int:
+    """When its last card came home, as far as this is known."""
+    points = room.points[info.seat] if info.seat < len(room.points) else ()
+    return next((at_ms for at_ms, home in points if home == info.home), 0)
+
+
+def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:
+    """The curves as far as they are known; after the race, in full."""
+    total = deck_size(scene.model.rules, room.options)
+    if room.record is not None:
+        lines = recorded(room.record, room.seat, scene.theme)
+        return plot(lines, width, rows, scene.theme, cards=scale(room.record, total), area=rows >= AREA_ROWS)
+    now_ms = _clock(scene, room)
+    ordered = sorted(enumerate(zip(room.points, room.seats, strict=False)), key=lambda each: each[0] != room.seat)
+    lines = []
+    for number, (points, info) in ordered:
+        if points and info.name is not None:
+            until_ms = now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0])
+            lines.append((colour_of(number, room.seat, scene.theme), (*points, (until_ms, info.home))))
+    top = scale_of(max((info.home for info in room.seats), default=0), total)
+    return plot(lines, width, rows, scene.theme, cards=top, area=rows >= AREA_ROWS)
+
+
+def recorded(record: Record, own: int | None, theme: Theme) -> list[tuple[int, Curve]]:
+    """The curves of a finished race with the numbers of their colours, the player's own first."""
+    lines = sorted(enumerate(curves(record)), key=lambda line: line[0] != own)
+    return [(colour_of(seat, own, theme), curve) for seat, curve in lines]
+
+
+def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves: bool = True) -> Picture:
+    """What a large window has room for below the bars: the curves and, unless they are shown elsewhere, the player's own last moves."""
+    lines: list[Line] = []
+    least, most = CURVE_ROWS
+    if height > least and width >= 28:
+        # Low curves and some moves tell more than high curves alone.
+        kept = MOVES_ROWS if moves and room.played and height - 1 - MOVES_ROWS >= least else 0
+        drawn = race_curves(scene, room, width, min(height - 1 - kept, most))
+        lines += [[], *block(drawn, width, role="panel").lines]
+    return stacked(block(lines), own_moves(scene, room, width, height - len(lines)) if moves else EMPTY)
+
+
+def own_moves(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
+    """The player's own last moves, at most eight; empty if there is no room for three."""
+    return last_moves(scene, ("title", "Your last moves"), room.played, width, min(rows, 10))
+
+
+def last_moves(scene: Scene, title: Markup, played: Sequence[Played], width: int, rows: int) -> Picture:
+    """Moves, the latest first, under a free row and a title; empty if there is no room for three."""
+    if rows < MOVES_ROWS or not played:
+        return EMPTY
+    return block([[], [title], *[_played(scene, each, width) for each in played[: -rows + 1 : -1]]])
+
+
+def _played(scene: Scene, played: Played, width: int) -> Line:
+    end = f"to {target(played.move) or 'the waste'}"
+    ways = {"s": "turned" if played.card else "a row dealt", "r": "redeal"}
+    way = "home" if goes_home(played.move) else ways.get(played.move, end)
+    card: Line = [(f"suit {played.card[1:]}", fit(card_name(played.card, scene.theme), 4))] if played.card else [("felt", "    ")]
+    return spread([*card, ("felt", way)], [("faint", clock_text(played.at_ms))], min(width, 24), "felt")
+
+
+def times(scene: Scene, room: RoomModel) -> Hashable:
+    """What changes with time alone."""
+    strokes = tuple(_stroke(scene, room, info) for info in room.seats)
+    return strokes, _clock(scene, room) // CURVE_MS if room.phase == "racing" else 0
