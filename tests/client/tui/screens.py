@@ -53,6 +53,7 @@ SIZES = ((80, 24), (120, 40))
 TOO_SMALL = (60, 20)
 UI = Ui(cursor="c2")
 LEARNING = replace(UI, learned=frozenset())
+LESSON_SEED = named_seed(str(LESSON.deal))
 INVITING = UiSettings(page="http://carpet.example:7777/play/", server="carpet.example")
 
 
@@ -410,7 +411,7 @@ SCREENS = {
     ),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
     "race": Shown(scenes.racing),
-    "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=named_seed(str(LESSON.deal))), seats=1), LEARNING),
+    "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=LESSON_SEED), seats=1), LEARNING),
     "lesson-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(LEARNING, learned=frozenset({"chip", "space"}))),
     "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(UI, cursor="c1")),
     "race-typing": Shown(scenes.racing, replace(UI, prompt=typing("chat", "well played"))),
