@@ -20,11 +20,13 @@ from client.cli.ending import ENDING, FAILED, MISUSED, RunNext, complain, fail
 from client.connection.address import Address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
-from client.storage.identity import IdentityError, IdentityStore, home_folder
+from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder, login_name
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, StartMatch, UiSettings
 from protocol import INTERRUPTED
 from protocol.command_line import folded, harmless
+from protocol.text import clean_name
+from protocol.watch_messages import WatchRace
 
 if TYPE_CHECKING:
     from client.connection.questions import EntryRequest
@@ -97,6 +99,8 @@ def print_json(value: object) -> None:
 
 def visit(address: Address, request: EntryRequest | None, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     """Go to somebody's server, as `sitting.visit` has it, and then on as the player chooses."""
+    if not isinstance(request, WatchRace):
+        name = name or ask_name()
     # Imported late, so that a first screen appears before it.
     from client.local import sitting
 
@@ -160,6 +164,21 @@ def keep_usual(**changes: Any) -> None:
         looks.usual_file().change(lambda usual: replace(usual, **changes))
     except looks.BadTheme as error:
         complain(f"carpet: {error}")
+
+
+def ask_name() -> str | None:
+    """What the player answers when asked for their name, once: while they have only their login name. None if they are not asked.
+
+    Raises IdentityError.
+    """
+    store = IdentityStore(home_folder())
+    if store.read().name or default_name() != login_name():
+        return None
+    name = ""
+    while not name:
+        name = clean_name(typer.prompt("Your name, as others will see it", default=login_name()))
+    store.call_me(name)
+    return name
 
 
 def keep_own_name(name: str | None) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from client.cli.ending import MISUSED, fail
 from client.cli.options import Countdown, Grace, Json, Url, Yes, address_of, converted, with_looks
-from client.cli.running import as_player, finish, need_terminal, print_json, print_sentence, run
+from client.cli.running import as_player, ask_name, finish, need_terminal, print_json, print_sentence, run
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
 from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
@@ -373,7 +373,8 @@ def _decided(url: str, request: TournamentRequest, name: str | None) -> Decided:
 
 
 def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> None:
-    outcome = run(lambda: attend(url, tournament, name=name, code=code, enters=enters, settings=settings))
+    known = name or (ask_name() if enters else None)
+    outcome = run(lambda: attend(url, tournament, name=known, code=code, enters=enters, settings=settings))
     if outcome.code is not None:
         way = shlex.join(["carpet", "tournament", "join", url, str(tournament), *as_player(address_of(url), outcome.name)])
         print_sentence(f"You still have a seat at a table; to go on: {way}")

@@ -265,6 +265,11 @@ def default_name() -> str:
         last = next((server.name for server in reversed(document.servers.values())), "")
         if chosen := clean_name(document.name or _ASIDE.sub("", last)):
             return chosen
+    return login_name()
+
+
+def login_name() -> str:
+    """The login name, cleaned, or `player`."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError, ImportError):  # a user id without an account, as in containers

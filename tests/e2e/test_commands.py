@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from client.connection.client import open_link
 from client.connection.events import Identity
 from protocol.client_messages import OpenRace
 from protocol.views import RaceOptions
-from tests.e2e.commands import carpet, carpet_on_terminal, serving
+from tests.e2e.commands import carpet, carpet_on_terminal, environment, serving
+from tests.e2e.terminal import Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
 
@@ -30,14 +32,14 @@ def url() -> Iterator[str]:
 def test_a_refused_connection(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        ran = carpet_on_terminal(tmp_path, "home", f"127.0.0.1:{unused.getsockname()[1]}")
+        ran = carpet_on_terminal(tmp_path, "home", f"127.0.0.1:{unused.getsockname()[1]}", "--name", "ada")
     assert ran.status == 1
     assert "the connection was refused" in ran.sentence
     assert ran.screen == ""
 
 
 def test_a_code_nobody_has(url: str, tmp_path: Path) -> None:
-    ran = carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ")
+    ran = carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ", "--name", "bea")
     assert ran.status == 1
     assert "No race has that code" in ran.sentence
     assert ran.screen == ""
@@ -50,7 +52,7 @@ async def test_a_full_race(url: str, tmp_path: Path) -> None:
         async for event in link.events:
             if code := getattr(event, "code", None):
                 break
-        ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "join", url, str(code))
+        ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "join", url, str(code), "--name", "cleo")
     assert ran.status == 1
     assert ran.err == f"carpet: Every seat of that race is taken. To watch it: carpet watch {url} {code}\n"
     assert ran.screen == ""
@@ -64,14 +66,14 @@ def test_rules_nobody_knows_are_told_with_those_there_are(tmp_path: Path) -> Non
 
 
 def test_rules_nobody_knows(url: str, tmp_path: Path) -> None:
-    ran = carpet_on_terminal(tmp_path, "host", url, "--rules", "bridge")
+    ran = carpet_on_terminal(tmp_path, "host", url, "--rules", "bridge", "--name", "dora")
     assert ran.status == 1
     assert "There is no rule set 'bridge'; the rule sets are: carpet, " in ran.sentence
     assert ran.screen == ""
 
 
 def test_a_winnable_deal_where_none_are_looked_for(url: str, tmp_path: Path) -> None:
-    for command in (["play"], ["host", url]):
+    for command in (["play"], ["host", url, "--name", "emil"]):
         ran = carpet_on_terminal(tmp_path, *command, "--rules", "teppich", "--winnable")
         assert ran.status == 1
         assert "carpet: There are no winnable deals under 'teppich'; the rule sets with them are: carpet, " in ran.sentence
@@ -80,7 +82,7 @@ def test_a_winnable_deal_where_none_are_looked_for(url: str, tmp_path: Path) -> 
 
 
 def test_more_bots_than_seats(url: str, tmp_path: Path) -> None:
-    ran = carpet_on_terminal(tmp_path, "host", url, "--bot", "random", "--bot", "random")
+    ran = carpet_on_terminal(tmp_path, "host", url, "--bot", "random", "--bot", "random", "--name", "finn")
     assert ran.status == 1
     assert "leave no seat" in ran.sentence
 
@@ -94,7 +96,7 @@ def test_a_bot_nobody_knows_is_answered_with_those_there_are(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("command", ["play", "home"])
 def test_an_interrupt_leaves_a_clean_terminal(url: str, tmp_path: Path, command: str) -> None:
-    ran = carpet_on_terminal(tmp_path, *([command] if command == "play" else [command, url]), interrupt_at="Carpet Race")
+    ran = carpet_on_terminal(tmp_path, *([command] if command == "play" else [command, url, "--name", "gus"]), interrupt_at="Carpet Race")
     assert (ran.status, ran.err) == (130, "")
     assert ran.screen.count("\x1b[?1049h") == ran.screen.count("\x1b[?1049l") == 1
     assert ran.screen.rindex("\x1b[?1049l") > ran.screen.rindex("Carpet")
@@ -108,7 +110,7 @@ async def test_another_version_of_the_wire(nursery: trio.Nursery, tmp_path: Path
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
     port = listeners[0].socket.getsockname()[1]
     nursery.start_soon(lambda: serve(handle, listeners=listeners, subprotocols=[Subprotocol("carpet.v9.msgpack")]))
-    ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "home", f"ws://127.0.0.1:{port}")
+    ran = await trio.to_thread.run_sync(carpet_on_terminal, tmp_path, "home", f"ws://127.0.0.1:{port}", "--name", "hans")
     nursery.cancel_scope.cancel()
     assert ran.status == 1
     assert "does not speak carpet.v1.msgpack" in ran.sentence
@@ -130,11 +132,28 @@ def test_a_record_that_is_none(tmp_path: Path) -> None:
     assert empty.sentence.startswith("carpet: standard input: not a record of a race: ")
 
 
+def test_a_player_is_asked_for_their_name_once_and_not_to_watch(url: str, tmp_path: Path) -> None:
+    def visit(*arguments: str) -> Terminal:
+        return Terminal([sys.executable, "-m", "client.cli.main", *arguments], environment=environment(tmp_path, terminal_environment()))
+
+    with visit("watch", url) as terminal:
+        terminal.wait_for("No public race is running")
+    with visit("home", url) as terminal:
+        terminal.wait_for("Your name, as others will see it [")
+        # Nothing of this can be printed.
+        terminal.type("\u202e\r")
+        terminal.wait_until(lambda lines: "\n".join(lines).count("Your name") == 2)
+        terminal.type("Cleo  the Great\r")
+        terminal.wait_for("You are Cleo the Great.")
+    with visit("home", url) as terminal:
+        terminal.wait_for("You are Cleo the Great.")
+
+
 def test_the_token_is_kept_for_the_next_time(url: str, tmp_path: Path) -> None:
-    carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ", "--name", "cleo")
+    carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ", "--name", "ida")
     file = tmp_path / "identity.json"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     before = file.read_text()
-    assert '"cleo"' in before
+    assert '"ida"' in before
     carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ")
     assert file.read_text() == before

@@ -109,6 +109,8 @@ def test_a_server_that_says_nothing_to_the_menu_is_named_and_then_noted(tmp_path
         terminal.type("\x1b[B\x1b[B\r")
         terminal.wait_for("Server")
         terminal.type(f"{place}\r")
+        terminal.wait_for("Your name, as others will see it")
+        terminal.type("\r")
         connection, _ = silent.accept()
         with connection:
             terminal.wait_for(f"carpet: connecting to {place}...")

@@ -225,6 +225,8 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
         assert made.status == 0, made.err
         tournament = made.out.split()[1]
         with client(anna, *words(join, tournament)) as player, client(anna, *words(watch, tournament)) as looker:
+            player.wait_for("Your name, as others will see it")
+            player.type("\r")
             player.wait_for("You have entered")
             looker.wait_for("Open to enter: 1 entered.")
             assert carpet_here(grace, *words(start, tournament)).status == 0
