@@ -6,14 +6,14 @@ servers, and no screen waits for it.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+import msgspec
 import trio
 
 import protocol
@@ -82,26 +82,46 @@ async def replay_race(record: Record, *, command: Sequence[str] | None = None, l
         raise NoReplay(f"{what}: {said.removeprefix(FALSE)}.") from error
 
 
-async def review_game(record: Record, seat: int, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[str, ...]:
-    """The sentences about the game of `seat` (from 0); if there are none, one that says why. Cancelling ends the process."""
+class GameReview(NamedTuple):
+    """What was possible in a game, in sentences. slip: the number, from 1, of the move after which that was out of reach; None if it
+    never was, or is not known. instead: the move that would have kept it. exact: whether all this is certain.
+    """
+
+    sentences: tuple[str, ...]
+    slip: int | None = None
+    instead: str = ""
+    exact: bool = True
+
+
+async def review_game(record: Record, seat: int, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> GameReview:
+    """The review of the game of `seat` (from 0); if there is none, a sentence that says why. Cancelling ends the process."""
     arguments = ("review", "--json", "--seat", str(seat + 1), "-")
     with trio.move_on_after(limit_s):
         try:
             answer = await ask_server(arguments, to_json(record), command=command)
         except ServerNotStarted as error:
-            return (f"The review could not be started: {error}.",)
+            return GameReview((f"The review could not be started: {error}.",))
         except ServerFailed as error:
-            return (f"There is no review: {error}.",)
-        return _sentences(answer) or ("There is no review: it said nothing.",)
-    return (f"The review took longer than {limit_s:.0f} seconds and was given up; carpet review takes all the time it needs.",)
+            return GameReview((f"There is no review: {error}.",))
+        try:
+            (judged,) = msgspec.json.decode(answer, type=_Reviewed).seats
+        except (msgspec.DecodeError, ValueError):
+            return GameReview(("There is no review: it said nothing.",))
+        return GameReview(judged.sentences or ("There is no review: it said nothing.",), judged.move, judged.instead or "", judged.exact)
+    return GameReview((f"The review took longer than {limit_s:.0f} seconds and was given up; carpet review takes all the time it needs.",))
 
 
-def _sentences(output: bytes) -> tuple[str, ...]:
-    try:
-        (judged,) = json.loads(output)["seats"]
-        return tuple(str(sentence) for sentence in judged["sentences"])
-    except (ValueError, LookupError, TypeError):
-        return ()
+class _Judged(msgspec.Struct):
+    sentences: tuple[str, ...]
+    move: int | None = None
+    instead: str | None = None
+    exact: bool = True
+
+
+class _Reviewed(msgspec.Struct):
+    """What is read of the answer of `carpet-server review --json`."""
+
+    seats: tuple[_Judged, ...]
 
 
 async def verify_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[bool | None, str]:

@@ -116,10 +116,18 @@ class Unsent(Struct, frozen=True):
 
 
 class Reviewed(Struct, frozen=True):
-    """The review of a game is ready."""
+    """The review of the game of a seat is ready; without sentences it is not, yet.
+
+    slip: the number, from 1, of the move after which the best was out of reach, and instead: the one that would have kept it. exact:
+    whether that is certain.
+    """
 
     digest: str
-    sentences: tuple[str, ...]
+    seat: int
+    sentences: tuple[str, ...] = ()
+    slip: int | None = None
+    instead: str = ""
+    exact: bool = True
 
 
 class Replayed(Struct, frozen=True):

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from client.connection.errors import Failure
 from client.connection.events import Link, NoLink, RoundTrip
-from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
+from client.replay.own_server import GameReview, NoReplay, replay_race, review_game, verify_race
 from client.replay.timeline import TimeLine
 from client.state.evidence import Evidence
 from client.storage.bests import BestChange, BestsError, counts
@@ -106,7 +106,7 @@ class Jobs(Struct, frozen=True):
     record once, when it arrives. evidence, witness, witness_entry, witness_days: see Driver.
     """
 
-    reviewer: Callable[[Record, int], Awaitable[tuple[str, ...]]] = review_game
+    reviewer: Callable[[Record, int], Awaitable[GameReview]] = review_game
     replayer: Callable[[Record], Awaitable[TimeLine]] = replay_race
     verifier: Callable[[Record], Awaitable[tuple[bool | None, str]]] = verify_race
     keeper: Callable[[Record, int], BestChange] | None = None
@@ -289,7 +289,7 @@ class App:
         self._do(action)
 
     async def _review(self, record: Record, seat: int) -> None:
-        self._do(Reviewed(record.digest, await self._jobs.reviewer(record, seat)))
+        self._do(Reviewed(record.digest, seat, *await self._jobs.reviewer(record, seat)))
 
     async def _verify(self, record: Record) -> None:
         sound, why = await self._jobs.verifier(record)

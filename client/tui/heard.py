@@ -19,6 +19,7 @@ from client.tui.chips import dealt
 from client.tui.lobby import daily, home
 from client.tui.overlays import is_large_enough
 from client.tui.race import ending
+from client.tui.replay import replaying
 from client.tui.replay_state import opened_at
 from client.tui.room import LESSON, ask_held, is_wanted, race_at_once, ready
 from client.tui.screens import shown
@@ -382,9 +383,12 @@ def kept(step: Step, answer: Kept) -> Step:
 
 def reviewed(step: Step, answer: Reviewed) -> Step:
     """Take the review if it is the one that was asked for last."""
-    if step.ui.reviewed is None or step.ui.reviewed.digest != answer.digest:
+    asked = step.ui.reviewed
+    if asked is None or (asked.digest, asked.seat) != (answer.digest, answer.seat):
         return step
-    return step.but(reviewed=answer, review=answer.sentences if step.ui.review is not None else None)
+    step = step.but(reviewed=answer, review=answer.sentences if step.ui.review is not None else None)
+    # Whoever has gone on meanwhile is not taken elsewhere.
+    return replaying.at_slip(step) if step.ui.replay is not None and step.ui.note == replaying.THINKING else step
 
 
 def replayed(step: Step, answer: Replayed) -> Step:

@@ -369,8 +369,8 @@ def _review(step: Step) -> Step:
         return step.note("You have no game here to review.")
     if room.record is None:
         return step.note(_closed_sentence(step.state, room))
-    if known is None or known.digest != room.record.digest:
-        known = Reviewed(room.record.digest, ())
+    if known is None or (known.digest, known.seat) != (room.record.digest, room.seat):
+        known = Reviewed(room.record.digest, room.seat)
         step = step.but(reviewed=known).then(Review(room.record, room.seat))
     return step.but(details=False, review=known.sentences)
 

@@ -14,7 +14,7 @@ from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
 from client.text.formatting import clock_text
 from client.text.width import clip
-from client.tui.actions import Do, JumpTo, PlayOnWanted, Quit, ScreenAction
+from client.tui.actions import Do, JumpTo, PlayOnWanted, Quit, Review, Reviewed, ScreenAction
 from client.tui.drawing.bars import seat_lines
 from client.tui.drawing.picture import EMPTY, Line, Picture, Size, block, foot, row, screen, spread, stacked
 from client.tui.drawing.plot import AXIS
@@ -31,7 +31,9 @@ from client.tui.table.panel import small_cards
 from client.tui.table.race_progress import last_moves
 from client.tui.table.small_board import place_of_move
 from client.tui.table.small_table import arranged, beside_each_other, small_table
+from client.tui.ui_state import Ui
 from protocol.cards import DECK_SIZE
+from protocol.replay import Frame
 from protocol.seat_ends import was_racing
 from protocol.text import clean_chat, clean_name
 from protocol.views import SeatInfo, View
@@ -45,7 +47,8 @@ KEYS: Keys = (
     Binding(Command.SLOWER, ("-",), "slow", "Slower, down to a quarter of the race's pace."),
     Binding(Command.FASTER, ("+", "="), "fast", "Faster, up to sixteen times the race's pace."),
     Binding(Command.PARTING, ("p",), "diverge", "To where the two games diverge."),
-    Binding(Command.FIRST, ("g", "home"), "start", "To the start."),
+    Binding(Command.REVIEW, ("v",), "slip", "To the move that lost the left board's game, if one did."),
+    Binding(Command.FIRST, ("g", "home"), "start", "To the start.", shown=False),
     Binding(Command.LAST, ("G", "end"), "end", "To the end."),
     Binding(Command.TENTH, tuple("0123456789"), "jump", "Jump to that tenth of the race.", shown=False),
     Binding(Command.PLAY_ON, ("o",), "play on", "Play on from the left board, against the recorded game.", shown=False),
@@ -56,6 +59,7 @@ KEYS: Keys = (
 HIGH = 34
 """From this many rows on, the progress curves stand above the time line."""
 CURVES = 8
+THINKING = "Thinking about this game with every card known..."
 CURVES_ASIDE = 18
 """The most rows of the curves, above the time line and beside the boards."""
 
@@ -72,7 +76,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     labels = {} if scene.ui.only_replay else {Command.QUIT: "back"}
     feet = (
         block([_told(scene, replay, width)]),
-        time_line(replay, now, scene.theme, width, PLAIN_ROWS + how.below),
+        time_line(replay, now, scene.theme, width, PLAIN_ROWS + how.below, slip=_slip(scene.ui, replay)),
         foot(KEYS, scene.theme, width, without=_refused(scene), labels=labels, arrows="step"),
     )
     plies = replay.line.plies(now.made)
@@ -202,6 +206,8 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return step.but(replay=jumped_to_tenth(replay, int(key), step.now_ms))
         case Do(Command.BACK):
             return close_replay(step)
+        case Do(Command.REVIEW):
+            return _to_slip(step, replay)
         case Do(Command.PLAY_ON):
             return _play_on(step, replay)
         case Do(Command.PARTING) if replay.parting is None:
@@ -210,6 +216,35 @@ def _update(step: Step, action: ScreenAction) -> Step:
             return step.but(replay=replay_after(replay, command, step.now_ms))
         case _:
             return step
+
+
+def _to_slip(step: Step, replay: ReplayState) -> Step:
+    """To the move that lost the left board's game; it has to be found first."""
+    record, seat, known = replay.line.record, replay.shown[0].number, step.ui.reviewed
+    if known is None or (known.digest, known.seat) != (record.digest, seat):
+        return step.but(reviewed=Reviewed(record.digest, seat)).note(THINKING).then(Review(record, seat))
+    return at_slip(step) if known.sentences else step.note(THINKING)
+
+
+def at_slip(step: Step) -> Step:
+    """The replay just before the move that lost the reviewed game, with what would have kept it; or what the review says, if none did."""
+    replay, known = step.ui.replay, step.ui.reviewed
+    frame = _slip(step.ui, replay) if replay is not None else None
+    if replay is None or known is None or known.seat != replay.shown[0].number:
+        return step.note("")
+    if frame is None:
+        return step.note(" ".join(known.sentences))
+    lost = "lost" if known.exact else "may have lost"
+    before = replay_after(jumped(replay, frame.at_ms, step.now_ms), Command.LEFT_BACK, step.now_ms)
+    return step.but(replay=before).note(f"Move {frame.ply}, {frame.move}, {lost} what was possible; {known.instead} would have kept it.")
+
+
+def _slip(ui: Ui, replay: ReplayState) -> Frame | None:
+    """The move that lost a game of this race, as far as that is known."""
+    known = ui.reviewed
+    if known is None or known.slip is None or known.digest != replay.line.record.digest:
+        return None
+    return next((frame for frame in replay.line.lines[known.seat].frames if frame.ply == known.slip), None)
 
 
 def _play_on(step: Step, replay: ReplayState) -> Step:

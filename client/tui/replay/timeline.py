@@ -18,6 +18,7 @@ from client.tui.drawing.plot import AREA_ROWS, AXIS, plot, scale
 from client.tui.drawing.theme import Theme
 from client.tui.replay_state import ReplayState
 from protocol.cards import DECK_SIZE
+from protocol.replay import Frame
 from protocol.text import clean_chat, clean_name
 
 NAMES = 14
@@ -26,8 +27,8 @@ PLAIN_ROWS = 3
 """One row of moves for each of two seats, and the line between them."""
 
 
-def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height: int) -> Picture:
-    """`height` rows: PLAIN_ROWS, and the rest for the curves, which need three."""
+def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height: int, slip: Frame | None = None) -> Picture:
+    """`height` rows: PLAIN_ROWS, and the rest for the curves, which need three. slip: the move that lost a game, marked on its row."""
     shown = replay.shown
     left = max(min(max(text_width(clean_name(line.seat.name)) for line in shown) + 2, NAMES), AXIS)
     columns = max(width - left - 1, 4)
@@ -37,9 +38,9 @@ def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height:
         # In the same columns, so they too start after the names.
         drawn = progress(replay, head, theme, columns, height - PLAIN_ROWS)
         lines += [[("panel", " " * (left - AXIS)), *line] for line in drawn]
-    lines.append(_moves(shown[0], 0, theme, columns, end_ms, left))
+    lines.append(_moves(shown[0], 0, theme, columns, end_ms, left, slip))
     lines.append(_track(replay, head, theme, columns, end_ms, left))
-    lines.append(_moves(shown[1], 1, theme, columns, end_ms, left) if len(shown) > 1 else [("panel", "")])
+    lines.append(_moves(shown[1], 1, theme, columns, end_ms, left, slip) if len(shown) > 1 else [("panel", "")])
 
     # The first column is the very start, the last one the very end.
     hits = (Hit(Rect(left + at, 0, 1, height), JumpTo(replay.line.end_ms * at // (columns - 1))) for at in range(columns))
@@ -65,8 +66,11 @@ def parting_sentence(replay: ReplayState, theme: Theme) -> str:
     return f"{theme.glyphs.parting} They diverge {at} ({clock_text(parting.at_ms, tenths=False)}): {told}."
 
 
-def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int, left: int) -> Line:
-    """A seat's name, then how many moves it made in each column; a column is bright if one of them brought a card home."""
+def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int, left: int, slip: Frame | None) -> Line:
+    """A seat's name, then how many moves it made in each column; a column is bright if one of them brought a card home.
+
+    A question mark stands for the move that lost the game, as in chess.
+    """
     counts, bright = [0] * columns, [False] * columns
     for frame in line.frames:
         at = column_of(frame.at_ms, end_ms, columns)
@@ -79,6 +83,8 @@ def _moves(line: SeatLine, side: int, theme: Theme, columns: int, end_ms: int, l
         pieces.append((f"line {side}" if is_bright else "panel faint", sign))
     end = column_of(line.seat.ended_at_ms, end_ms, columns)
     pieces[1 + end] = ("panel strong", theme.glyphs.tick if line.seat.state == "won" else theme.glyphs.cross)
+    if slip is not None and slip.seat == line.number:
+        pieces[1 + column_of(slip.at_ms, end_ms, columns)] = ("panel strong", "?")
     return pieces
 
 

@@ -11,7 +11,7 @@ import trio
 from msgspec.structs import replace as changed
 from trio.testing import MockClock
 
-from client.replay.own_server import NoReplay, replay_race, review_game, verify_race
+from client.replay.own_server import GameReview, NoReplay, replay_race, review_game, verify_race
 from protocol.record import Record, sealed, to_json
 from protocol.replay import to_json as replay_to_json
 from server.race.replay import frames
@@ -48,9 +48,10 @@ async def not_replayed(command: list[str] | None = None) -> str:
 
 async def test_the_record_goes_in_and_the_answer_comes_out(tmp_path: Path) -> None:
     kept = tmp_path / "record.json"
-    answers = f"open({str(kept)!r}, 'w').write(record); print(json.dumps({{'seats': [{{'sentences': ['One.', 'Two.']}}]}}))"
+    review = {"seats": [{"sentences": ["One.", "Two."], "move": 3, "instead": "b3", "exact": False}]}
+    answers = f"open({str(kept)!r}, 'w').write(record); print(json.dumps({review}))"
     with trio.fail_after(30):
-        assert await review_game(RECORD, 0, command=reading(answers)) == ("One.", "Two.")
+        assert await review_game(RECORD, 0, command=reading(answers)) == GameReview(("One.", "Two."), 3, "b3", exact=False)
     assert kept.read_text(encoding="utf-8") == to_json(RECORD)
 
 
@@ -78,11 +79,12 @@ async def test_frames_that_do_not_fit_together_are_refused() -> None:
         ("print('not a true record.', file=sys.stderr); sys.exit(1)", "There is no review: not a true record."),
         ("print('[]')", "There is no review: it said nothing."),
         ("print('{\"seats\": 7}')", "There is no review: it said nothing."),
+        ('print(\'{"seats": [{"sentences": []}]}\')', "There is no review: it said nothing."),
     ],
 )
 async def test_a_review_that_cannot_be_had_is_one_sentence(text: str, said: str) -> None:
     with trio.fail_after(30):
-        assert await review_game(RECORD, 0, command=reading(text)) == (said,)
+        assert await review_game(RECORD, 0, command=reading(text)) == GameReview((said,))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ async def test_what_is_false_is_told_from_what_could_not_be_checked(text: str, f
 async def test_a_program_that_is_not_there_is_one_sentence() -> None:
     missing = ["/no/such/program"]
     assert (await not_replayed(missing)).startswith("The replay could not be started: ")
-    assert (await review_game(RECORD, 0, command=missing))[0].startswith("The review could not be started: ")
+    assert (await review_game(RECORD, 0, command=missing)).sentences[0].startswith("The review could not be started: ")
     sound, why = await verify_race(RECORD, command=missing)
     assert (sound, "No such file" in why) == (None, True)
 
@@ -111,8 +113,8 @@ async def test_one_that_takes_too_long_is_ended(mock_clock: MockClock, nursery: 
     started_up = f"open({str(pid)!r}, 'w').write(str(os.getpid())); open({str(fifo(tmp_path))!r}, 'w')"
     nursery.start_soon(jump_when_it_says_so, mock_clock, tmp_path, 2.1)
     with trio.fail_after(30):
-        (said,) = await review_game(RECORD, 0, command=script(f"import os, time; {started_up}; time.sleep(600)"), limit_s=2)
-    assert "took longer than 2 seconds" in said
+        given_up = await review_game(RECORD, 0, command=script(f"import os, time; {started_up}; time.sleep(600)"), limit_s=2)
+    assert "took longer than 2 seconds" in given_up.sentences[0]
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 
@@ -128,16 +130,18 @@ async def test_the_real_commands_replay_review_and_verify() -> None:
     record = true_record()
     with trio.fail_after(60):
         assert await replay_race(replays.record("carpet", 2)) == replays.line("carpet", 2)
-        sentences = await review_game(record, 0)
-        assert sentences[0] == "This deal can be won: all 52 cards could be brought home."
-        assert any("would have kept it" in sentence for sentence in sentences)
+        found = await review_game(record, 0)
+        assert found.sentences[0] == "This deal can be won: all 52 cards could be brought home."
+        assert any(sentence.startswith(f"In its place {found.instead} (") for sentence in found.sentences)
+        assert any(f" move {found.slip}, " in sentence for sentence in found.sentences)
+        assert found.exact
         assert await verify_race(record) == (True, "")
 
 
 async def test_the_real_commands_refuse_a_false_record() -> None:
     with trio.fail_after(60):
         assert (await not_replayed()).startswith("That record is not true: move 3 (b3), of seat 1: ")
-        (refused,) = await review_game(RECORD, 0)
+        (refused,) = (await review_game(RECORD, 0)).sentences
         assert refused.startswith("There is no review: not a true record: ")
         record = true_record()
         sound, why = await verify_race(sealed(changed(record, moves=record.moves[1:])))

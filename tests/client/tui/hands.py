@@ -14,6 +14,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from urwid.testing import ScriptedScreen
 
 from client.connection.events import Connected, LinkEvent
+from client.replay.own_server import GameReview
 from client.replay.timeline import TimeLine
 from client.tui.app import Jobs, run_app
 from client.tui.start import AppOutcome, Start, StartHome, StartRace, UiSettings
@@ -142,7 +143,7 @@ def answer(move: str, ply: int, view: View) -> PlayerView:
     return PlayerView(version=7 + ply, seat=0, ply=ply, move=move, state="racing", elapsed_ms=5, view=view)
 
 
-async def no_reviewer(record: Record, seat: int) -> tuple[str, ...]:
+async def no_reviewer(record: Record, seat: int) -> GameReview:
     raise AssertionError("nobody has asked for a review")
 
 

@@ -11,6 +11,7 @@ import trio.testing
 from msgspec.structs import replace
 
 from client.connection.events import Back, Lost
+from client.replay.own_server import GameReview
 from client.state.evidence import Evidence
 from client.tui.actions import Copy, Key
 from client.tui.race.result import ASKED_STANDS_MS
@@ -215,10 +216,10 @@ class Thinker:
         self.asked: list[tuple[str, int]] = []
         self.done = trio.Event()
 
-    async def review(self, record: Record, seat: int) -> tuple[str, ...]:
+    async def review(self, record: Record, seat: int) -> GameReview:
         self.asked.append((record.digest, seat))
         await self.done.wait()
-        return ("This deal can be won: all 52 cards could be brought home.", "All of them were.")
+        return GameReview(("This deal can be won: all 52 cards could be brought home.", "All of them were."))
 
 
 async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown() -> None:

@@ -11,7 +11,7 @@ import trio
 from msgspec import structs
 from msgspec.structs import replace
 
-from client.replay.own_server import NoReplay
+from client.replay.own_server import GameReview, NoReplay
 from client.replay.timeline import TimeLine
 from client.state.store import Model
 from client.text.formatting import clock_text
@@ -380,3 +380,72 @@ def test_whoever_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
         text = "\n".join(rows_of(shown))
         assert "all home" in text
         assert ("stopped" in text) is is_said
+
+
+@asynccontextmanager
+async def reviewed(review: GameReview) -> AsyncIterator[tuple[Run, list[int], trio.Event]]:
+    """The replay of a race from its result: the seats whose game is asked about are listed, and each answer waits for the event."""
+    asked: list[int] = []
+    answered = trio.Event()
+    replay, _, replayed = replayer(LINE)
+    replayed.set()
+
+    async def judge(record: Record, seat: int) -> GameReview:
+        asked.append(seat)
+        await answered.wait()
+        return review
+
+    async with raced(record=LINE.record, replayer=replay, reviewer=judge) as run:
+        await run.give("y")
+        await settled()
+        yield run, asked, answered
+
+
+LOST = GameReview(("This deal can be won.", "The win was out of reach after move 5."), slip=5, instead="b2")
+
+
+async def test_v_goes_to_just_before_the_move_that_lost_the_left_game_says_what_would_have_kept_it_and_marks_it() -> None:
+    async with reviewed(LOST) as (run, asked, answered):
+        await run.give("v", "v")
+        assert run.screen.shows("Thinking about this game with every card known...")
+        answered.set()
+        await settled()
+        lost = LINE.lines[0].frames[4]
+        assert run.screen.shows(f"Move 5, {lost.move}, lost what was possible; b2 would have kept it.")
+        assert run.screen.shows(f" 4. {LINE.lines[0].frames[3].move} ")
+        assert "?" in run.screen.last_text[-4]
+        await run.give("]")
+        assert run.screen.shows(f" 5. {lost.move} ")
+        await run.give("G", "v")
+        assert run.screen.shows(f" 4. {LINE.lines[0].frames[3].move} ")
+        assert asked == [0]
+
+
+async def test_whoever_has_gone_on_in_the_replay_is_not_taken_to_the_lost_move_but_sees_it_marked() -> None:
+    async with reviewed(LOST) as (run, _, answered):
+        await run.give("v", "G")
+        answered.set()
+        await settled()
+        assert f"{END} / {END}" in head(run)
+        assert "?" in run.screen.last_text[-4]
+
+
+async def test_a_game_in_which_nothing_was_lost_is_said_to_be_one() -> None:
+    async with reviewed(GameReview(("This deal can be won: all 52 cards could be brought home.", "All of them were."))) as (
+        run,
+        _,
+        answered,
+    ):
+        answered.set()
+        await run.give("G", "v")
+        await settled()
+        assert run.screen.shows("This deal can be won: all 52 cards could be brought home. All of them were.")
+        assert f"{END} / {END}" in head(run)
+
+
+async def test_a_review_that_is_not_certain_does_not_say_that_it_is() -> None:
+    async with reviewed(LOST._replace(exact=False)) as (run, _, answered):
+        answered.set()
+        await run.give("v")
+        await settled()
+        assert run.screen.shows("may have lost what was possible")
