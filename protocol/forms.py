@@ -90,6 +90,12 @@ RACE_FORM: Final = (
         choices=tuple(Choice(seconds, f"{seconds} s") for seconds in range(1, 11)),
     ),
     Field(
+        name="grace_s",
+        label="Grace",
+        explanation="How long a seat is kept for a player whose connection is lost.",
+        choices=_times(15, 30, 60, 120, 300, 600),
+    ),
+    Field(
         name="series",
         label="Series",
         explanation="",

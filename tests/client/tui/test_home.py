@@ -289,7 +289,7 @@ async def test_the_form_changes_every_value() -> None:
         await run.say(UP, scenes.welcome(), scenes.lobby())
         run.link.taken()
         await run.give("o", "down", "right", "down", "right", "down", "right", "down", "left", "down", *["enter"])
-        await run.give(*"garden", "enter", *["down", "right"] * 5, "down", "enter")
+        await run.give(*"garden", "enter", *["down", "right"] * 6, "down", "enter")
         (opened,) = run.link.taken()
         assert isinstance(opened, OpenRace)
         assert opened.options == RaceOptions(
@@ -300,6 +300,7 @@ async def test_the_form_changes_every_value() -> None:
             deal="garden",
             time_limit_s=900,
             countdown_s=4,
+            grace_s=120,
             series=SeriesOptions(format="best-of", races=3),
             rated=False,
             autoplay=False,
