@@ -100,7 +100,7 @@ def print_json(value: object) -> None:
 def visit(address: Address, request: EntryRequest | None, name: str | None, settings: UiSettings, start: StartMatch | None = None) -> None:
     """Go to somebody's server, as `sitting.visit` has it, and then on as the player chooses."""
     if not isinstance(request, WatchRace):
-        name = name or ask_name()
+        name = name or ask_name(address.url)
     # Imported late, so that a first screen appears before it.
     from client.local import sitting
 
@@ -166,13 +166,15 @@ def keep_usual(**changes: Any) -> None:
         complain(f"carpet: {error}")
 
 
-def ask_name() -> str | None:
+def ask_name(url: str) -> str | None:
     """What the player answers when asked for their name, once: while they have only their login name. None if they are not asked.
+
+    url: of a server; where they are known they are not asked, since another name is another player.
 
     Raises IdentityError.
     """
     store = IdentityStore(home_folder())
-    if store.read().name or default_name() != login_name():
+    if store.read().name or default_name() != login_name() or store.known(url):
         return None
     name = ""
     while not name:

@@ -373,7 +373,7 @@ def _decided(url: str, request: TournamentRequest, name: str | None) -> Decided:
 
 
 def _visit(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> None:
-    known = name or (ask_name() if enters else None)
+    known = name or (ask_name(address_of(url).url) if enters else None)
     outcome = run(lambda: attend(url, tournament, name=known, code=code, enters=enters, settings=settings))
     if outcome.code is not None:
         way = shlex.join(["carpet", "tournament", "join", url, str(tournament), *as_player(address_of(url), outcome.name)])

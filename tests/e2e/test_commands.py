@@ -136,7 +136,7 @@ def test_a_player_is_asked_for_their_name_once_and_not_to_watch(url: str, tmp_pa
     def visit(*arguments: str) -> Terminal:
         return Terminal([sys.executable, "-m", "client.cli.main", *arguments], environment=environment(tmp_path, terminal_environment()))
 
-    with visit("watch", url) as terminal:
+    with serving() as another, visit("watch", another) as terminal:
         terminal.wait_for("No public race is running")
     with visit("home", url) as terminal:
         terminal.wait_for("Your name, as others will see it [")

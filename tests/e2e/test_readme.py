@@ -26,7 +26,8 @@ from server.cli.main import main as server_main
 from tests.e2e.terminal import ROOT, Terminal, terminal_environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GUIDES = (Path("README.md"), Path("server/README.md"), Path("server/solver/README.md"))
+PLAYING = (ROOT / "client" / "README.md").read_text(encoding="utf-8")
+GUIDES = (Path("README.md"), Path("client/README.md"), Path("server/README.md"), Path("server/solver/README.md"))
 """What users read."""
 INSTALL_S = 300.0
 """pip on a slow line."""
@@ -191,14 +192,14 @@ def test_every_command_and_option_that_is_named_exists() -> None:
 
 
 def test_the_house_bots_that_are_named_are_those_of_the_help() -> None:
-    assert "`carpet play --bot deep` is the hardest of the house bots; `random` and `greedy` are easier." in " ".join(README.split())
+    assert "`carpet play --bot deep` is the hardest of the house bots; `random` and `greedy` are easier." in " ".join(PLAYING.split())
     assert "random, greedy or deep" in help_of("carpet", "play")
 
 
 def test_the_keys_that_are_named_do_what_is_said() -> None:
     keys = {binding.command: binding.keys[0] for binding in EVERYWHERE}
-    assert f"so do `{keys[Command.COLOURS]}` and `{keys[Command.ASCII]}` while you play" in README
-    assert f"`{keys[Command.HELP]}` on any screen shows its keys" in README
+    assert f"so do `{keys[Command.COLOURS]}` and `{keys[Command.ASCII]}` while you play" in PLAYING
+    assert f"`{keys[Command.HELP]}` on any screen shows its keys" in PLAYING
 
 
 def test_the_picture_is_what_the_screen_looks_like() -> None:
@@ -224,6 +225,8 @@ def test_every_file_and_folder_that_is_named_is_there() -> None:
 
 @pytest.mark.parametrize("guide", GUIDES, ids=str)
 def test_every_section_that_is_linked_to_is_there(guide: Path) -> None:
-    text = (ROOT / guide).read_text(encoding="utf-8")
-    sections = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^## (.+)$", text, re.MULTILINE)}
-    assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= sections
+    linked = re.findall(r"\]\(([^):#]*)#([^)]+)\)", (ROOT / guide).read_text(encoding="utf-8"))
+    for name, section in linked:
+        text = (ROOT / guide.parent / name if name else ROOT / guide).read_text(encoding="utf-8")
+        headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+        assert section in {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}, (name, section)

@@ -27,8 +27,8 @@ def client(home: Path, *arguments: str, columns: int = 80) -> Terminal:
 
 
 def block_under(heading: str) -> list[str]:
-    """The commands of the README's first block under a heading, a line each."""
-    _, _, section = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"## {heading}\n")
+    """The commands of the player's guide's first block under a heading, a line each."""
+    _, _, section = (ROOT / "client" / "README.md").read_text(encoding="utf-8").partition(f"## {heading}\n")
     return section.split("```sh\n")[1].split("```")[0].splitlines()
 
 
