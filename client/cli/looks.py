@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,10 +29,10 @@ class BadTheme(Failure):
 
 
 class Usual(Versioned, frozen=True, kw_only=True):
-    """What the player chose last, for the next time, as in UiSettings. palette: empty for the usual theme."""
+    """What the player chose last, for the next time, as in UiSettings. palette: empty for the usual theme. ascii: None until chosen."""
 
     palette: str = ""
-    ascii: bool = False
+    ascii: bool | None = None
     bell: bool = True
     tones: bool = False
     motion: bool = True
@@ -75,11 +76,13 @@ def settings_with(palette: Palette | None = None, *, complain: Callable[[str], N
         usual = Usual()
         complain(str(error))
     used = palette or palette_used()
+    # Most of its fonts have a sign for diamonds, and none for the other suits.
+    on_console = os.environ.get("TERM", "").startswith("linux")
     by_key = palette is None and any(usual.palette == each.name for each in PALETTES)
     return UiSettings(
         palette=usual.palette if by_key else used.name,
         own_palette=None if built_in(used.name) else used,
-        ascii=usual.ascii or not prints("♠│█"),
+        ascii=(on_console if usual.ascii is None else usual.ascii) or not prints("♠│█"),
         bell=usual.bell,
         tones=usual.tones,
         motion=usual.motion,

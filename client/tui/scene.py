@@ -259,7 +259,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     after = " after it" if scene.model.in_flight is not None else ""
     lines: list[Line] = [[("bad", f" Not played{after}: {back}.")]] if back and noted else []
     told: list[Line] = [[("strong", f" {text}")] for text in wrap_text(ui.note, width - 1)] if ui.note and noted else []
-    if told and ui.noted_at_ms is not None:
+    if told and ui.noted_at_ms is not None and link.state != "gone":
         return [*lines, *told]
     if notice is not None and notice != ui.passed and is_fresh(notice, scene.now_ms) and notice.text != link.reason:
         role = "strong" if notice.kind == "info" else "bad"

@@ -107,13 +107,15 @@ class Ui(Struct, frozen=True):
     """At the table. cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: the
     start of a slot's name. ahead: presses queued until the server answers. taken_back: those never played. homing: cards are being sent
     home one by one. falls: the last card went home, and the cards fall over the table. quiet_until_ms: until then, keys for the table do
-    nothing, because the race has just ended, or has begun while the player was typing. chips: the keys of playable cards. learned: the
+    nothing, because the race has just ended, or has begun while the player was typing. turned_ms: when the key for the stock was pressed
+    last. chips: the keys of playable cards. learned: the
     lessons learned so far, None if none are given.
 
     On any screen. note: a remark about the last key. noted_at_ms: when the note, or what was taken back, was shown; None if it stays until
     the next key. passed: a refusal told on a screen that the player has left since. item: the marked line of a menu or question. form,
     tournament_form: the race and the tournament about to be made. rules: the id of the rule set chosen last. prompt: what is being typed.
-    help_from: the first visible line of the help page, None if closed.
+    pasted_ms: when the last character of a paste came, None if none is under way. help_from: the first visible line of the help page, None
+    if closed.
     details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
     screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
     tournament_view: where the player looks at tournaments, None if they do not. rulings: those sent and not answered,
@@ -138,6 +140,7 @@ class Ui(Struct, frozen=True):
     homing: bool = False
     falls: bool = False
     quiet_until_ms: int = 0
+    turned_ms: int = 0
     chips: tuple[Chip, ...] = ()
     learned: frozenset[str] | None = None
     note: str = ""
@@ -150,6 +153,7 @@ class Ui(Struct, frozen=True):
     rules: str = "carpet"
     question: Question | None = None
     prompt: Prompt | None = None
+    pasted_ms: int | None = None
     help_from: int | None = None
     details: bool = False
     review: tuple[str, ...] | None = None

@@ -109,7 +109,20 @@ def keys_of(state: Model, ui: Ui) -> Keys:
     return (*QUESTION_KEYS, *CURSOR) if ui.question is not None else shown(state, ui).all_keys
 
 
+PASTE_MS = 1000
+"""A paste whose end never comes is over after this long without a character."""
+
+
 def _key(step: Step, key: str) -> Step:
+    if key in ("begin paste", "end paste"):
+        return step.but(pasted_ms=step.now_ms if key == "begin paste" else None)
+    if step.ui.pasted_ms is not None and step.now_ms - step.ui.pasted_ms < PASTE_MS:
+        step = step.but(pasted_ms=step.now_ms)
+        if step.ui.prompt is None:
+            # Its letters are keys that nobody has pressed: among them may be those for giving up.
+            return step.note("Pasted text does nothing here.")
+        if key == "enter":
+            return step
     # Any key stops cards from being sent home one by one.
     step = step.but(homing=False)
     ui = step.ui

@@ -281,7 +281,9 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
 
 # ---- what keys and clicks do
 
-_PLACES = {Command.WASTE: "w", Command.STOCK: "s", Command.REDEAL: "r", Command.UPWARD: UP, Command.DOWNWARD: DOWN}
+REPEAT_MS = 60
+"""A key that is held down comes again after less than this. What comes within the same millisecond was held up on its way."""
+_PLACES = {Command.WASTE: "w", Command.REDEAL: "r", Command.UPWARD: UP, Command.DOWNWARD: DOWN}
 
 
 def _update(step: Step, action: ScreenAction) -> Step:
@@ -321,6 +323,10 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             # Where the stock has lain, a redeal is what the pile stands for.
             redeals = step.ui.cursor == "s" and view is not None and not view.stock and "r" in view.moves
             return place(step, "r" if redeals else step.ui.cursor)
+        case Do(Command.STOCK) if 0 < step.now_ms - step.ui.turned_ms < REPEAT_MS:
+            return step.but(turned_ms=step.now_ms).note("Held down, s turns one card: press it again for another.")
+        case Do(Command.STOCK):
+            return place(step.but(turned_ms=step.now_ms), "s")
         case Do(command) if command in _PLACES:
             return place(step, _PLACES[command])
         case Do(Command.SLOT):

@@ -40,7 +40,7 @@ from protocol.room_events import (
 from protocol.server_messages import CurrentView
 from protocol.views import RaceOptions
 from tests.client import scenes
-from tests.client.tui.hands import STEADY, UP, Run, answer, racing, running
+from tests.client.tui.hands import STEADY, UP, Run, answer, raced, racing, running
 from tests.client.watched import watched
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
@@ -120,6 +120,47 @@ async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
         async with racing() as run:
             await run.click(pile)
             assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
+
+
+async def test_the_stock_key_held_down_turns_one_card_and_pressed_again_another() -> None:
+    async with racing() as run:
+        await run.give("s")
+        turned = run.link.taken()
+        for _ in range(10):
+            await run.later(0.033)
+            await run.give("s")
+        assert run.link.taken() == []
+        assert run.screen.shows("Held down, s turns one card: press it again for another.")
+        await run.say(answer("s", 1, scenes.middle_view()))
+        await run.later(0.1)
+        await run.give("s")
+        assert [turned, run.link.taken()] == [[Move(race=1, seat=0, ply=ply, move="s")] for ply in (0, 1)]
+
+
+async def test_what_is_pasted_into_a_race_presses_no_keys() -> None:
+    async with racing() as run:
+        await run.give("begin paste", *"Lys G q y", "enter", "end paste")
+        assert run.link.taken() == []
+        assert run.screen.shows("Pasted text does nothing here.")
+        await run.give("s")
+        assert len(run.link.taken()) == 1
+
+
+async def test_a_paste_whose_end_never_comes_is_over_after_a_second() -> None:
+    async with racing() as run:
+        await run.give("begin paste", "x")
+        await run.later(1.1)
+        await run.give("s")
+        assert len(run.link.taken()) == 1
+
+
+async def test_what_is_pasted_into_a_line_is_typed_there_and_a_line_break_in_it_does_not_send_it() -> None:
+    async with raced() as run:
+        await run.give("t", "begin paste", *"well", "enter", *" played", "end paste")
+        assert run.screen.shows("well played")
+        assert run.link.taken() == []
+        await run.give("enter")
+        assert run.link.taken() == [Say(text="well played")]
 
 
 async def test_a_click_on_the_gap_and_one_on_a_card_fill_it() -> None:

@@ -237,3 +237,10 @@ async def test_a_key_hurries_a_lost_connection_and_enter_takes_back_one_that_was
         await run.give(key)
         assert run.link.hurried == hurried
         assert not run.screen.shows("Time limit"), "the marked line, Open a race, is not taken by the same key"
+
+
+async def test_how_to_take_back_a_connection_that_was_taken_over_is_said_whatever_else_is() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), Lost("You continued in another window. Press Enter to go on here.", None))
+        await run.give("x")
+        assert run.screen.shows("Press Enter to go on here.")

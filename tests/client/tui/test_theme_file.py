@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.cli.options import settings_of
-from client.cli.running import keep_looks
+from client.cli.running import keep_looks, keep_usual
 from client.state.store import Model
 from client.tui.actions import Key, SlowTerminal
 from client.tui.drawing.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
@@ -130,6 +130,18 @@ def test_what_was_chosen_by_keys_is_there_the_next_time_and_a_word_on_the_comman
     # That keeps nobody from playing.
     assert settings_of() == UiSettings()
     assert "delete it to begin afresh" in capsys.readouterr().err
+
+
+def test_on_the_linux_console_suits_are_letters_until_the_player_wants_signs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("TERM", "linux-16color")
+    keep_usual(motion=False)
+    assert settings_of().ascii, "another choice is not this one"
+    keep_looks(UiSettings(ascii=False, by_key=frozenset({"ascii"})))
+    assert not settings_of().ascii
+    monkeypatch.setenv("TERM", "xterm-256color")
+    (tmp_path / "usual.json").unlink()
+    assert not settings_of().ascii
 
 
 def test_of_the_looks_that_have_changed_those_that_keys_have_changed_are_kept() -> None:
