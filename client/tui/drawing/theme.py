@@ -101,11 +101,12 @@ CLASSIC: Final = Palette(
 )
 
 
+# The green of the 16 colours cannot be read on their gray.
 FOUR: Final = replace(
     CLASSIC,
     name="four",
     title="a colour for each suit, on a green table",
-    suits=(_BLACK, _RED, Colour("dark blue", "#00d", "#1747c4"), Colour("dark green", "#070", "#0b6b2f")),
+    suits=(_BLACK, _RED, Colour("dark blue", "#00d", "#1747c4"), Colour("dark magenta", "#070", "#0b6b2f")),
 )
 
 # Blue felt instead of green, and suits told apart by lightness as well as hue: black, vermilion, purple, blue (after Okabe and Ito).
@@ -349,13 +350,13 @@ def entries(palette: Palette, *, exact: bool) -> list[PaletteEntry]:
         role("hint", palette.wait, felt, "bold", style="bold"),
         role("good", palette.good, felt, "bold", style="bold"),
         role("bad", palette.bad, felt, "bold", style="bold"),
-        role("chosen", dark, palette.wait._replace(basic="brown"), "standout", style="bold"),
+        role("chosen", dark._replace(basic="black"), palette.wait._replace(basic="brown"), "standout", style="bold"),
         role("edit", palette.text, dark, "underline"),
         role("gap", palette.faint, felt),
         role("open", palette.wait, felt),
         role("wait", palette.wait, dark, "bold", style="bold"),
         role("cursor", palette.cursor, felt, "bold", style="bold"),
-        role("mark", Colour("dark green", "#070", "#0b6b2f") if palette.name != "safe" else palette.suits[3], palette.lit, "bold"),
+        role("mark", Colour("dark blue", "#070", "#0b6b2f") if palette.name != "safe" else palette.suits[3], palette.lit, "bold"),
         role("back", palette.back_ink, palette.back),
         role("back strong", _WHITE, palette.back, "bold", style="bold"),
         role("edge back", palette.back, felt),

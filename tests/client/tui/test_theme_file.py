@@ -11,7 +11,7 @@ from client.cli.options import settings_of
 from client.cli.running import keep_looks, keep_usual
 from client.state.store import Model
 from client.tui.actions import Key, SlowTerminal
-from client.tui.drawing.theme import FOUR, PALETTES, SAFE, Colour, entries, next_palette, theme_for
+from client.tui.drawing.theme import FOUR, PALETTES, SAFE, Colour, Palette, entries, next_palette, theme_for
 from client.tui.drawing.theme_file import NotATheme, palette_of, text_of
 from client.tui.start import UiSettings
 from client.tui.ui_state import Ui
@@ -149,3 +149,32 @@ def test_of_the_looks_that_have_changed_those_that_keys_have_changed_are_kept() 
     for action in (SlowTerminal(), Key("A"), Key("B")):
         ui, _ = update(Model(), ui, action, 0)
     assert ui.settings == UiSettings(motion=False, ascii=True, bell=False, by_key=frozenset({"ascii", "bell", "tones"}))
+
+
+VGA = {
+    "black": 0x000000,
+    "dark red": 0xAA0000,
+    "dark green": 0x00AA00,
+    "brown": 0xAA5500,
+    "dark blue": 0x0000AA,
+    "dark magenta": 0xAA00AA,
+    "dark cyan": 0x00AAAA,
+    "light gray": 0xAAAAAA,
+}
+
+
+def luminance(colour: str) -> float:
+    """As WCAG has it."""
+    parts = [(VGA[colour] >> shift & 255) / 255 for shift in (16, 8, 0)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("palette", [palette for palette in PALETTES if palette.name != "none"], ids=lambda palette: palette.name)
+def test_with_sixteen_colours_suits_marks_and_the_chosen_line_can_be_read(palette: Palette) -> None:
+    roles = {name: (ink.split(",")[0], ground) for name, ink, ground, *_ in entries(palette, exact=False)}
+    read = [name for name in roles if name in ("mark", "chosen") or (name[:-1] in ("card ", "side ", "lit ") and name[-1] in "SHDC")]
+    assert len(read) == 14
+    for name in read:
+        light, dark = sorted(map(luminance, roles[name]), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 2.5, (name, roles[name])
