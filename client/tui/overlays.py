@@ -7,6 +7,7 @@ from functools import reduce
 from msgspec.structs import replace
 
 from client.state.capabilities import rules_of
+from client.state.store import Model
 from client.text.width import fit
 from client.tui.actions import Do, Pick, PlayOnWanted, Quit, Share
 from client.tui.drawing.picture import (
@@ -27,12 +28,12 @@ from client.tui.drawing.picture import (
     stacked,
     wrap_text,
 )
-from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows
+from client.tui.keymap import BACK, CHOOSE, CURSOR, EVERYWHERE, GROUPS, QUIT, Binding, Command, Keys, key_rows, key_text
 from client.tui.lobby.rules import rules_lines
 from client.tui.scene import Scene, clock_line, head, scene_of, shown_room
 from client.tui.screens import SCREENS, shown
 from client.tui.step import Step, way
-from client.tui.ui_state import GiveReason, LeaveFor, Question, QuitNow
+from client.tui.ui_state import GiveReason, LeaveFor, Question, QuitNow, Ui
 from protocol.client_messages import LeaveRace
 from protocol.text import clean_name, counted
 
@@ -100,9 +101,18 @@ def _keys(scene: Scene, own: Keys) -> dict[str, list[Line]]:
     """The keys of all screens by heading, with those of the shown screen under `HERE`."""
     pages: dict[str, list[Line]] = {}
     for heading, rows in help_rows(own, ascii_only=scene.theme.is_ascii):
-        lines: list[Line] = [[("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)] for keys, sentence in rows]
+        lines = [_key_line(keys, sentence) for keys, sentence in rows]
         pages[heading] = [[("title", heading)], *lines, []]
     return pages
+
+
+def _key_line(keys: str, sentence: str) -> Line:
+    return [("strong", f"  {fit(keys, KEYS_WIDTH)}"), ("felt", sentence)]
+
+
+def pressable(state: Model, ui: Ui) -> Keys:
+    """The rows of the help page on which a click does what their key does. A row of digits means many things."""
+    return tuple(binding for binding in (*shown(state, ui).keys, *EVERYWHERE, QUIT) if len(binding.keys) < 9)
 
 
 def help_rows(own: Keys = (), *, ascii_only: bool = False) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
@@ -128,7 +138,10 @@ def help_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     lines = help_lines(scene, inner)
     room = height - 3
     first = max(0, min(scene.ui.help_from or 0, len(lines) - room))
-    body = shifted(block(lines[first : first + room]), (width - inner) // 2)
+    keys = pressable(scene.model, scene.ui)
+    rows = {tuple(_key_line(key_text(key, ascii_only=scene.theme.is_ascii), key.help)): at for at, key in enumerate(keys)}
+    parts = [(block([line]), rows.get(tuple(line))) for line in lines[first : first + room]]
+    body = shifted(stacked(*(part if at is None else hit(part, Pick(at)) for part, at in parts)), (width - inner) // 2)
     below = len(lines) - first - room
     more = block([[("title", fit(f"{counted(below, 'more line')}: j or page down", inner))] if below > 0 else []])
     return screen(

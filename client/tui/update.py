@@ -39,7 +39,7 @@ from client.tui.everywhere import done_everywhere
 from client.tui.heard import heard, kept, ready_at_once, replayed, reviewed
 from client.tui.keymap import CURSOR, EVERYWHERE, KEY_NAMES, Command, Keys, commands
 from client.tui.lobby import you
-from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_enough, turn_help
+from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_enough, pressable, turn_help
 from client.tui.prompt import typed_on
 from client.tui.screens import shown
 from client.tui.step import Step
@@ -177,6 +177,8 @@ def _act(step: Step, action: ScreenAction) -> Step:
         if everywhere is not None:
             return everywhere
     if step.ui.help_from is not None:
+        if isinstance(action, Pick):
+            return _key(step.but(help_from=None), pressable(step.state, step.ui)[action.line].keys[0])
         return turn_help(step, action.command) if isinstance(action, Do) else step
     if step.ui.question is not None:
         return answered(step, step.ui.question, action) if isinstance(action, Do | Pick) else step

@@ -163,6 +163,22 @@ async def test_what_is_pasted_into_a_line_is_typed_there_and_a_line_break_in_it_
         assert run.link.taken() == [Say(text="well played")]
 
 
+async def test_a_click_on_a_row_of_the_help_does_what_its_key_does() -> None:
+    async with racing() as run:
+        await run.click("? help")
+        await run.click("Turn the next stock card")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="s")]
+        assert not run.screen.shows("Turn the next stock card")
+        await run.click("? help")
+        while not run.screen.shows("Plain ASCII"):
+            await run.give("page down")
+        await run.click("Plain ASCII")
+        assert run.screen.shows("Carpet Race - Carpet")
+        await run.click("? help")
+        await run.click("Leave the room")
+        assert run.screen.shows("Go on racing")
+
+
 async def test_a_click_on_the_gap_and_one_on_a_card_fill_it() -> None:
     async with racing() as run:
         view = scenes.middle_view(pending=True)
