@@ -145,21 +145,12 @@ class EndTournament(Request, frozen=True, kw_only=True, tag="end-tournament"):
     reason: Reason = ""
 
 
+DirectorRequest: TypeAlias = (
+    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
+)
+"""A decision about a tournament that is there. Its director may make it on a second connection."""
 TournamentRequest: TypeAlias = (
-    FollowTournaments
-    | FollowTournament
-    | EnterTournament
-    | LeaveTournament
-    | CheckIn
-    | CreateTournament
-    | StartTournament
-    | ExtendCheckIn
-    | PauseTournament
-    | PairRound
-    | CorrectResult
-    | RemoveEntrant
-    | AddBot
-    | EndTournament
+    FollowTournaments | FollowTournament | EnterTournament | LeaveTournament | CheckIn | CreateTournament | DirectorRequest
 )
 
 # ---- from the server

@@ -14,11 +14,11 @@ from protocol.errors import ErrorCode
 from protocol.run_messages import OpenChallenge
 from protocol.server_messages import Error, Welcome, YouAre
 from protocol.text import clean_chat, clean_name
-from protocol.tournament_messages import FollowTournament, FollowTournaments
+from protocol.tournament_messages import DirectorRequest, FollowTournament, FollowTournaments
 from protocol.watch_messages import AskBoardsKey, Unwatch, WatchRace
 
 HELLO_REFERENCE = 2**31 - 1
-LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say | AskBoardsKey | OpenChallenge
+LOOKS_ON = FollowLobby | FollowTournaments | FollowTournament | WatchRace | Unwatch | Say | AskBoardsKey | OpenChallenge | DirectorRequest
 """What a player may send on a second connection, beside the one they have elsewhere."""
 
 _PASSING = frozenset(

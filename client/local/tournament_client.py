@@ -1,6 +1,7 @@
 """Asking a server for one thing about a tournament, as a player or its director, on a connection opened just for that.
 
-It says hello as that player, so it takes over from a screen of theirs that is open at that server; there, keys do the same.
+What a director decides is asked for on a second connection, beside a screen of theirs that is open there. To make a tournament or enter
+one, a player says hello, which takes over from such a screen.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class NoSuchEntrant(Failure):
 @contextlib.asynccontextmanager
 async def _asking(url: str, name: str | None, tournament: str) -> AsyncIterator[NetLink]:
     """A link as for `identified`. Whoever is refused for not being the director is told who they are there, perhaps to their surprise."""
-    async with identified(url, name) as (link, let_in):
+    async with identified(url, name, watches=True) as (link, let_in):
         try:
             yield link
             let_in()

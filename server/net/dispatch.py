@@ -40,7 +40,14 @@ from protocol.run_messages import (
 )
 from protocol.server_messages import Left, WaitingOver
 from protocol.text import read_code
-from protocol.tournament_messages import CreateTournament, EnterTournament, FollowTournament, FollowTournaments, TournamentRequest
+from protocol.tournament_messages import (
+    CreateTournament,
+    DirectorRequest,
+    EnterTournament,
+    FollowTournament,
+    FollowTournaments,
+    TournamentRequest,
+)
 from protocol.watch_messages import AskBoardsKey, BoardsKey, Unwatch, WatchRace
 from server.lobby.bans import Bans
 from server.lobby.lobby import Lobby
@@ -238,6 +245,8 @@ class Dispatch:
             case FollowLobby() | FollowTournaments() | FollowTournament() | WatchRace() | Unwatch():
                 self._serve(visit, player, message)
             case AskBoardsKey() if player is not NOBODY:
+                self._serve(visit, player, message)
+            case _ if player is not NOBODY and isinstance(message, DirectorRequest):
                 self._serve(visit, player, message)
             case Say() if player is not NOBODY:
                 self._say_watching(visit, message)

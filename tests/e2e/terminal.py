@@ -37,6 +37,8 @@ QUIET_S = 0.01
 LOOK_S = 0.1
 """How often to check, while waiting for a screen, whether the process has ended."""
 
+STOCK = ":s\r"
+"""Types the stock's name. Its key again after a few milliseconds, as a test presses it, counts as held down."""
 ALTERNATE_ON, ALTERNATE_OFF = b"\x1b[?1049h", b"\x1b[?1049l"
 MOUSE_ON, MOUSE_OFF = b"\x1b[?1000h", b"\x1b[?1000l"
 _SEQUENCE = re.compile(rb"\x1b(?:\[[0-9;?<>=]*[A-Za-z]|[()][A-Z0-9]|[=>78])|[\x00-\x08\x0e-\x1f]")

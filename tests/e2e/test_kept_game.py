@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.terminal import Terminal, terminal_environment
+from tests.e2e.terminal import STOCK, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
 
@@ -42,9 +42,9 @@ def what_is_kept(home: Path) -> set[str]:
 def test_a_game_whose_terminal_dies_is_gone_on_with_or_left_for_another(tmp_path: Path, die: Callable[[Terminal], None]) -> None:
     with playing(tmp_path) as terminal:
         terminal.wait_for(BEGUN)
-        terminal.type("s")
+        terminal.type(STOCK)
         terminal.wait_for("waste 1")
-        terminal.type("s")
+        terminal.type(STOCK)
         terminal.wait_for("waste 2")
         die(terminal)
         terminal.wait_for_end()
@@ -52,7 +52,7 @@ def test_a_game_whose_terminal_dies_is_gone_on_with_or_left_for_another(tmp_path
     with playing(tmp_path) as terminal:
         terminal.wait_for(OFFERED)
         terminal.wait_for("waste 2")
-        terminal.type("1s")
+        terminal.type(f"1{STOCK}")
         terminal.wait_for("waste 3")
         # A second terminal has a game of its own, and takes nothing from the first one's.
         with playing(tmp_path) as second:
@@ -76,7 +76,7 @@ def test_a_game_whose_terminal_dies_is_gone_on_with_or_left_for_another(tmp_path
 def test_a_game_whose_server_dies_ends_with_a_word_about_it_and_is_gone_on_with(tmp_path: Path) -> None:
     with playing(tmp_path) as terminal:
         terminal.wait_for(BEGUN)
-        terminal.type("s")
+        terminal.type(STOCK)
         terminal.wait_for("waste 1")
         threads = Path(f"/proc/{terminal.process.pid}/task").glob("*/children")
         (server,) = [int(child) for thread in threads for child in thread.read_text().split()]

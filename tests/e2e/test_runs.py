@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.commands import carpet, carpet_here, environment, serving_at_noon
-from tests.e2e.terminal import Terminal, terminal_environment
+from tests.e2e.terminal import STOCK, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def play(player: Terminal, moves: int, *, first: int = 1) -> list[str]:
     before = player.wait_until(racing, what="the start")
     for made in range(first, first + moves):
         found = re.search(r"can go home: (\w\d?)", before[20])
-        player.type(found[1] if found else "s")
+        player.type(found[1] if found else STOCK)
         before = player.wait_until(partial(moved, made, before), what=f"move {made}")
     return before
 

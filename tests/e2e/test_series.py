@@ -21,7 +21,7 @@ from protocol.room_events import Result, Room, Scored
 from protocol.views import RaceOptions, SeriesFormat, SeriesInfo, SeriesOptions
 from server.race.audit import audit
 from tests.e2e.commands import environment, serving
-from tests.e2e.terminal import Terminal, terminal_environment
+from tests.e2e.terminal import STOCK, Terminal, terminal_environment
 from tests.e2e.test_two_terminals import own_moves
 
 pytestmark = pytest.mark.slow
@@ -101,7 +101,7 @@ def bring_one_home(player: Terminal) -> None:
     found = None
     while not found:
         found = re.search(r"can go home: (\w\d?)", lines[20])
-        player.type(found[1] if found else "s")
+        player.type(found[1] if found else STOCK)
         # Not any change: the clock alone changes the screen.
         lines = player.wait_until(partial(after, own_moves(lines)), what="the move")
 

@@ -13,7 +13,7 @@ import pytest
 
 from protocol.tournaments import TournamentDocument
 from tests.e2e.commands import carpet, carpet_here, environment, serving
-from tests.e2e.terminal import ROOT, Terminal, terminal_environment
+from tests.e2e.terminal import ROOT, STOCK, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ def play(terminal: Terminal) -> None:
     terminal.wait_for("Your table. Press r")
     terminal.type("r")
     terminal.wait_for("K stop")
-    terminal.type("ss")
+    terminal.type(STOCK * 2)
     terminal.wait_for("2 moves")
     terminal.type("K")
     terminal.wait_for("Stop now and keep your cards home?")
@@ -129,6 +129,13 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             assert carpet_here(tmp_path / "grace", "tournament", "add-bot", url, tournament, bot).status == 0
         with client(tmp_path / "grace", "tournament", "join", url, tournament) as grace:
             grace.wait_for("i enters you as a player")
+            grace.wait_for("Open to enter: 2 entered.")
+            # Her screen stays where it is.
+            added = carpet_here(tmp_path / "grace", "tournament", "add-bot", url, tournament, "random")
+            assert added.status == 0, added.err
+            grace.wait_for("Open to enter: 3 entered.")
+            removed = carpet_here(tmp_path / "grace", "tournament", "remove", url, tournament, "random 1")
+            assert removed.status == 0, removed.err
             grace.wait_for("Open to enter: 2 entered.")
             grace.type("q")
             grace.wait_for_end()

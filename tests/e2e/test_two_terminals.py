@@ -19,7 +19,7 @@ import pytest
 
 from protocol.seat_ends import SEAT_ENDS
 from tests.e2e.commands import carpet, environment, running_server, serving
-from tests.e2e.terminal import PATIENCE_S, Terminal, terminal_environment
+from tests.e2e.terminal import PATIENCE_S, STOCK, Terminal, terminal_environment
 
 pytestmark = pytest.mark.slow
 
@@ -97,7 +97,7 @@ class Player:
         if by_mouse:
             self.terminal.click(mark.column, mark.row)
         else:
-            self.type(mark.place)
+            self.type(STOCK if mark.place == "s" else mark.place)
         made = own_moves(before)
         self.terminal.wait_until(lambda lines: not is_racing(lines) or own_moves(lines) not in (None, made), what=f"what became of {mark}")
         return True

@@ -11,6 +11,16 @@ from protocol.errors import ErrorCode
 from protocol.room_events import Result, Room, Seated
 from protocol.run_messages import Challenge, Challenges, ListChallenges, OpenChallenge
 from protocol.server_messages import Left, Lobby, Welcome, YouAre
+from protocol.tournament_messages import (
+    AddBot,
+    CreateTournament,
+    Decided,
+    EnterTournament,
+    FollowTournament,
+    StartTournament,
+    Tournament,
+)
+from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
 from protocol.watch_messages import Board, Talk, Unwatched, Watched, WatchedEvent, WatchRace
 from tests.server.net.wire import Client, House
@@ -97,6 +107,28 @@ async def test_a_challenge_is_opened_beside_the_connection_of_its_player_and_by_
         await guest.say(Hello(name="", watch=True))
         await guest.hear_of(Welcome)
         assert (await guest.error_for(OpenChallenge(nonce="ab" * 16))).code == ErrorCode.WATCHES_ONLY
+
+
+async def test_a_director_decides_beside_their_connection_and_neither_an_entrant_nor_a_guest_does(house: House) -> None:
+    async with (
+        house.guest("Ann") as ann,
+        house.guest("Bob") as bob,
+        house.client() as second,
+        house.client() as other,
+        house.client() as guest,
+    ):
+        made = await ann.ask(CreateTournament(options=TournamentOptions(name="Open", check_in_s=60)), Decided)
+        await bob.ask(EnterTournament(id=made.id), Decided)
+        for client, token in ((second, token_of(ann)), (other, token_of(bob)), (guest, None)):
+            await come_to_watch(client, token)
+        assert (await other.error_for(StartTournament(id=made.id))).code == ErrorCode.NOT_THE_DIRECTOR
+        assert (await guest.error_for(StartTournament(id=made.id))).code == ErrorCode.WATCHES_ONLY
+        for message in (EnterTournament(id=made.id), CreateTournament(options=TournamentOptions(name="Another"))):
+            assert (await second.error_for(message)).code == ErrorCode.WATCHES_ONLY
+        await second.ask(AddBot(id=made.id), Decided)
+        await second.ask(StartTournament(id=made.id), Decided)
+        told = await ann.ask(FollowTournament(id=made.id), Tournament)
+        assert (told.phase, len(told.entrants)) == ("check-in", 2)
 
 
 async def test_whoever_watches_by_their_token_may_go_on_to_race_by_the_same_connection(house: House) -> None:
