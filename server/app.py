@@ -129,7 +129,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
             )
             cluster = await _joined(settings, store, journal, rooms, admission, overload)
             nursery.start_soon(journal.run)
-            nursery.start_soon(collect_garbage, lambda: admission.inside)
+            nursery.start_soon(collect_garbage, lambda: admission.inside, lambda: len(rooms))
             nursery.start_soon(rooms.run)
             nursery.start_soon(SleepWatch(clock, rooms.set_clocks_right).run)
             journal.outage_listeners.append(rooms.outage)

@@ -5,7 +5,7 @@ collects whenever enough new objects have been made, so an arriving crowd is sto
 does not help: most positions of all races are always new.
 
 What a server drops is in no cycle and is freed at once: races, rematches and people who come, leave or are turned away leave nothing
-behind. So nothing is collected until there are more objects than the connections can account for.
+behind. So nothing is collected until there are more objects than the connections and rooms can account for.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ FEW: Final = 20_000
 OF_CONNECTION: Final = 300
 """New objects allowed for each connection: twice what it has, with its share of a race of some dozen moves."""
 
+OF_ROOM: Final = 2 * OF_CONNECTION
+"""The same for each room, since nearly all of that is its race's. It stays for a while when its players have left: if thousands leave at
+once, those who play on must not wait for a look at all that is kept for them."""
+
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
@@ -40,13 +44,13 @@ def seldom_collected() -> Iterator[None]:
         gc.unfreeze()
 
 
-async def collect_garbage(connections: Callable[[], int]) -> None:
-    """Collect when it is time, until cancelled. connections: how many there are. Does nothing while Python's own collection is on."""
+async def collect_garbage(connections: Callable[[], int], rooms: Callable[[], int]) -> None:
+    """Collect when it is time, until cancelled. connections, rooms: how many there are. Does nothing while Python's own collector is on."""
     # Imported here so that the program's help does not wait for it.
     import trio
 
     while True:
         await trio.sleep(LOOK_S)
         # Objects made since the last collection, less those freed. Counted even while Python's own collection is off.
-        if not gc.isenabled() and gc.get_count()[0] > FEW + OF_CONNECTION * connections():
+        if not gc.isenabled() and gc.get_count()[0] > FEW + max(OF_CONNECTION * connections(), OF_ROOM * rooms()):
             gc.collect()

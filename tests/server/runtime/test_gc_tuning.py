@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from server.runtime.gc_tuning import FEW, LOOK_S, OF_CONNECTION, collect_garbage, seldom_collected
+from server.runtime.gc_tuning import FEW, LOOK_S, OF_CONNECTION, OF_ROOM, collect_garbage, seldom_collected
 
 pytestmark = pytest.mark.usefixtures("autojump_clock", "frozen_again")
 
@@ -39,9 +39,9 @@ def make(objects: int) -> None:
         Knot()
 
 
-async def pass_looks(connections: int) -> None:
+async def pass_looks(connections: int, rooms: int = 0) -> None:
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(collect_garbage, lambda: connections)
+        nursery.start_soon(collect_garbage, lambda: connections, lambda: rooms)
         await trio.sleep(2.5 * LOOK_S)
         nursery.cancel_scope.cancel()
 
@@ -69,6 +69,14 @@ async def test_what_those_who_are_connected_have_is_not_looked_at(counted: None)
     await pass_looks(2 * FEW // OF_CONNECTION)
     assert Knot.gone == 0
     await pass_looks(FEW // OF_CONNECTION // 2)
+    assert Knot.gone == 2 * FEW
+
+
+async def test_what_is_kept_in_rooms_whose_players_have_left_is_not_looked_at(counted: None) -> None:
+    make(2 * FEW)
+    await pass_looks(0, rooms=2 * FEW // OF_ROOM)
+    assert Knot.gone == 0
+    await pass_looks(0, rooms=FEW // OF_ROOM // 2)
     assert Knot.gone == 2 * FEW
 
 
