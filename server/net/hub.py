@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
 from typing import Any, Final, Protocol, TypeAlias
 
 import trio
@@ -62,6 +63,10 @@ with an entry for each, the timers of thousands of connections would cost more t
 STOOD_STILL_S: Final = 1.0
 """Seconds by which a turn comes too late if this server stood still, and was not merely busy. Then no timer is called for as long again:
 what a peer would be given up for not having said lies here unread, or is still to come from a machine that stood still as well."""
+
+FOUND: Final = 4096
+"""Sockets found ready in one look, of which EVENTS are served. If thousands of peers go together, the move of somebody who plays on is
+found among them at once."""
 
 ENDED_AT_ONCE: Final = 8
 """Sockets of peers that have gone which are served in one turn. Each costs as much as several moves, and nobody waits for it: if a thousand
@@ -140,11 +145,11 @@ class Hub:
         # Whether the next look is at the end of a tick. Not if this turn has left sockets waiting.
         self._is_busy = False
         self._behind = False
-        # This turn's sockets whose peer has gone. Putting them off does not count as being late.
-        self._gone = 0
         self._caught_up = 0.0
         self._epoll = select.epoll()
         self._peers: dict[int, Peer] = {}
+        # Sockets whose peers have gone, put off to later turns, and what else they are ready for. The epoll would report them at each look.
+        self._gone: dict[int, int] = {}
         # A heap of moments, and what to call at each.
         self._timers: list[float] = []
         self._acts: dict[float, deque[Callable[[], None]]] = {}
@@ -159,13 +164,17 @@ class Hub:
 
     def remove(self, descriptor: int) -> None:
         """Call this before closing the socket."""
-        if not self._epoll.closed:
+        if self._gone.pop(descriptor, None) is None and not self._epoll.closed:
             self._epoll.unregister(descriptor)
         del self._peers[descriptor]
 
     def watch_writes(self, descriptor: int, watch: bool) -> None:
         """Start or stop calling `writable`. It is not called at first."""
-        self._epoll.modify(descriptor, _IN | _OUT if watch else _IN)
+        events = _IN | _OUT if watch else _IN
+        if descriptor in self._gone:
+            self._gone[descriptor] = events
+        else:
+            self._epoll.modify(descriptor, events)
 
     def after(self, seconds: float, act: Callable[[], None]) -> float:
         """Call `act` later; returns when. A timer cannot be cancelled: `act` has to check whether it is still wanted."""
@@ -187,6 +196,8 @@ class Hub:
             while True:
                 if self._is_busy:
                     await trio.sleep_until(self.now + self._tick_s)
+                elif self._gone:
+                    await trio.lowlevel.checkpoint()
                 else:
                     deadline = max(self._timers[0], self._timers_wait_until) if self._timers else math.inf
                     with trio.CancelScope(deadline=deadline) as self._sleep:
@@ -198,13 +209,13 @@ class Hub:
             self._epoll.close()
 
     def _serve(self) -> None:
-        ready = self._epoll.poll(0, EVENTS)
+        found = self._epoll.poll(0, FOUND)
         before, self.now = self.now, self._clock()
         if self._timers and self.now - max(before, self._timers[0], self._timers_wait_until) > STOOD_STILL_S:
             self._timers_wait_until = self.now + STOOD_STILL_S
-        behind = len(ready) == EVENTS
-        self._gone = 0
-        for start in range(0, len(ready), IN_A_ROW):
+        ready = self._without_most_gone(found)
+        behind = len(ready) > EVENTS or len(found) == FOUND
+        for start in range(0, min(len(ready), EVENTS), IN_A_ROW):
             if start and self._clock() - self.now > TURN_S:
                 # The rest will be reported again.
                 behind = True
@@ -215,11 +226,29 @@ class Hub:
                 except Exception:
                     logger.exception(_FAILED)
                     peer.cut()
-        self._is_busy = bool(ready) and not behind and self._gone <= ENDED_AT_ONCE and self.now - before < 2 * self._tick_s
+        self._is_busy = bool(found) and not behind and not self._gone and self.now - before < 2 * self._tick_s
         self._overload.look(worked_s, self._answered, self.now, connections=len(self._peers))
         if self._overload.load != self._tick_for:
             self._set_tick(self._overload.load)
         self._note_lateness(behind)
+
+    def _without_most_gone(self, found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """What this turn serves: of the sockets whose peers have gone only a few, those first that earlier turns have put off."""
+        ready: list[tuple[int, int]] = []
+        for descriptor in tuple(islice(self._gone, ENDED_AT_ONCE)):
+            # It may be needed again: what its peer said last is read first.
+            events = self._gone[descriptor] = self._gone.pop(descriptor)
+            ready.append((descriptor, events))
+        few = ENDED_AT_ONCE - len(ready)
+        for descriptor, events in found:
+            if events & _GONE:
+                few -= 1
+                if few < 0:
+                    self._epoll.unregister(descriptor)
+                    self._gone[descriptor] = events & ~_GONE
+                    continue
+            ready.append((descriptor, events))
+        return ready
 
     def _receive(self, ready: Sequence[tuple[int, int]]) -> list[tuple[Peer, Received]]:
         """Read these sockets, first sending what waits for them."""
@@ -229,10 +258,6 @@ class Hub:
             if peer is None:
                 # An earlier one in this turn has ended it.
                 continue
-            if events & _GONE:
-                self._gone += 1
-                if self._gone > ENDED_AT_ONCE:
-                    continue
             try:
                 if events & _OUT:
                     peer.writable()

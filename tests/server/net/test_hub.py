@@ -92,28 +92,58 @@ async def test_a_lone_message_is_read_at_once_and_one_after_another_together_onc
         assert peers[0].read_at[-1] == began
 
 
-async def test_of_many_who_go_together_a_few_are_seen_off_before_whoever_plays_on(mock_clock: MockClock) -> None:
-    served: list[Peer] = []
+async def test_many_who_go_together_are_seen_off_a_few_at_a_time_between_the_moves_of_those_who_play_on(mock_clock: MockClock) -> None:
+    heard: list[tuple[Peer, bytes]] = []
 
     class Noted(Peer):
         def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
             del stamps
-            served.append(self)
+            heard.append((self, data))
             if not data:
                 hub.remove(self.ours.fileno())
+            elif self is leaving[0]:
+                later.theirs.send(b"x")
 
-    peers = [Noted(mock_clock) for _ in range(3 * ENDED_AT_ONCE + 1)]
-    *leaving, plays = peers
+    *leaving, plays, later = peers = [Noted(mock_clock) for _ in range(EVENTS + 3 * ENDED_AT_ONCE + 2)]
     async with hub_with(Overload(), *peers) as hub:
         await wait_all_tasks_blocked()
         mock_clock.jump(1)
+        leaving[0].theirs.send(b"last words")
         for peer in leaving:
             peer.theirs.shutdown(socket.SHUT_WR)
         plays.theirs.send(b"x")
         await wait_all_tasks_blocked(0.01)
-        assert served.index(plays) <= ENDED_AT_ONCE
-        assert sorted(map(id, served)) == sorted(map(id, peers))
+        assert heard[0] == (leaving[0], b"last words")
+        # However many have gone, a few of them at most come between two looks at what the others do.
+        assert heard.index((plays, b"x")) <= ENDED_AT_ONCE
+        assert heard.index((later, b"x")) <= 2 * ENDED_AT_ONCE + 1
+        assert {peer for peer, data in heard if not data} == set(leaving)
         hub.remove(plays.ours.fileno())
+        hub.remove(later.ours.fileno())
+
+
+async def test_who_has_gone_is_still_sent_what_waits_for_them(mock_clock: MockClock) -> None:
+    called: list[str] = []
+
+    class Noted(Peer):
+        def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
+            del stamps
+            called.append(f"heard {data.decode()}")
+            if data:
+                hub.watch_writes(self.ours.fileno(), True)
+            else:
+                hub.remove(self.ours.fileno())
+
+        def writable(self) -> None:
+            called.append("writable")
+            hub.watch_writes(self.ours.fileno(), False)
+
+    peer = Noted(mock_clock)
+    async with hub_with(Overload(), peer) as hub:
+        peer.theirs.send(b"x")
+        peer.theirs.shutdown(socket.SHUT_WR)
+        await wait_all_tasks_blocked(0.01)
+        assert called == ["heard x", "writable", "heard "]
 
 
 async def test_where_the_core_is_needed_ticks_are_longer(mock_clock: MockClock) -> None:
