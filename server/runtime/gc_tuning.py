@@ -5,7 +5,7 @@ collects whenever enough new objects have been made, so an arriving crowd is sto
 does not help: most positions of all races are always new.
 
 What a server drops is in no cycle and is freed at once: races, rematches and people who come, leave or are turned away leave nothing
-behind. So nothing is collected until there are more objects than the connections and rooms can account for.
+behind. So nothing is collected until there are more objects than the connections or the rooms can account for.
 """
 
 from __future__ import annotations

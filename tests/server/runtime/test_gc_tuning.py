@@ -1,4 +1,4 @@
-"""Garbage is collected when there is more than connections account for, and Python's own settings come back when a server ends."""
+"""Garbage is collected when there is more than connections or rooms account for, and Python's own settings come back when a server ends."""
 
 from __future__ import annotations
 
