@@ -82,7 +82,7 @@ def connect_to_checkpoint(path: Path) -> Sql:
     return sqlite(_connect_sqlite(path))
 
 
-class Readers:
+class ReadingConnections:
     """A pool of read-only connections. Each transaction sees one state of the store."""
 
     def __init__(self, location: Location) -> None:
@@ -138,7 +138,7 @@ class Readers:
 @contextmanager
 def brief_reading(location: Location) -> Iterator[Sql]:
     """The same for a single use: the connection is closed at the end."""
-    with closing(Readers(location)) as readers, readers.reading() as sql:
+    with closing(ReadingConnections(location)) as readers, readers.reading() as sql:
         yield sql
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from server.store import schema
-from server.store.connections import FileLock, Readers, connect_to_checkpoint, connect_to_write, open_private, translated
+from server.store.connections import FileLock, ReadingConnections, connect_to_checkpoint, connect_to_write, open_private, translated
 from server.store.errors import StoreBusy, StoreFull, StoreUnavailable
 from server.store.locations import Location, check_log, default_path, locate
 from server.store.schema import Upgraded
@@ -46,7 +46,7 @@ class DatabaseStore(Store):
         self._file: tuple[int, int] | None = None
         self._writer: Sql | None = None
         self._checkpointer: Sql | None = None
-        self._readers = Readers(location)
+        self._readers = ReadingConnections(location)
         try:
             with translated(location):
                 if location.path is not None:
