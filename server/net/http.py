@@ -129,7 +129,7 @@ class Page:
     zipped: bytes = b""
 
 
-class Elsewhere(Exception):
+class PageMoved(Exception):
     """The page now has another address. place: a path of this server."""
 
     def __init__(self, place: str) -> None:
@@ -148,7 +148,7 @@ class NoPage(Exception):
 
 
 Show: TypeAlias = Callable[[Asked], Awaitable[Page]]
-"""Makes a page. Raises NoPage or Elsewhere. Cancelled if it takes longer than a request may."""
+"""Makes a page. Raises NoPage or PageMoved. Cancelled if it takes longer than a request may."""
 
 
 class Route:
@@ -248,7 +248,7 @@ class Site:
             if page.tag and page.tag in (tag.strip().removeprefix("W/") for tag in known):
                 return _response(HTTPStatus.NOT_MODIFIED, replace(page, body=b"", zipped=b""))
             return _response(HTTPStatus.OK, _as_taken(page, request))
-        except Elsewhere as moved:
+        except PageMoved as moved:
             # Not permanent: a code is used again when its room is gone.
             response = _response(HTTPStatus.SEE_OTHER, Page(b"", TEXT_TYPE, "no-store"))
             response.headers["Location"] = moved.place
@@ -275,7 +275,7 @@ class Site:
         return _refusal(refused, self._problem(refused.status, refused.sentence))
 
     def _find(self, target: str, base: str) -> tuple[Route, Asked]:
-        """The route for this target, and its request. Raises NoPage; Elsewhere for a slash too many at the end of an address."""
+        """The route for this target, and its request. Raises NoPage; PageMoved for a slash too many at the end of an address."""
         if len(target) > TARGET_CHARACTERS:
             raise NoPage(HTTPStatus.REQUEST_URI_TOO_LONG, "That address is longer than any page's.")
         if _BAD_PERCENT.search(target):
@@ -287,7 +287,7 @@ class Site:
                 return route, asked
         place = path.rstrip("/")
         if place != path and any(route.ask(place) for route in self._routes):
-            raise Elsewhere(f"{place}?{query}" if query else place)
+            raise PageMoved(f"{place}?{query}" if query else place)
         raise NoPage(HTTPStatus.NOT_FOUND, "There is nothing here.")
 
 

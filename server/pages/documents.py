@@ -15,7 +15,7 @@ from protocol.pages import is_race_id
 from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
 from protocol.text import read_code
-from server.net.http import Asked, Elsewhere, NoPage
+from server.net.http import Asked, NoPage, PageMoved
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import no_such_player, no_such_race, record_of
 from server.pages.readers import Readers
@@ -126,7 +126,7 @@ class Documents:
                 return None
             race = await self._readers.ask(lambda store: store.last_race(code)) if is_code(code) else None
             if race is not None:
-                raise Elsewhere(f"/race/{race}") from refusal
+                raise PageMoved(f"/race/{race}") from refusal
             sentence = "No race has that code now. It may be over, or the code mistyped: ask for it again."
             raise NoPage(HTTPStatus.NOT_FOUND, sentence) from refusal
 
@@ -138,7 +138,7 @@ class Documents:
             if not is_code(code):
                 raise no_such_race()
             await self._room(replace(asked, values={"code": code}))
-            raise Elsewhere(f"/watch/{code}")
+            raise PageMoved(f"/watch/{code}")
         record, ratings = await self._readers.ask(partial(_record_and_ratings, race=race, now_ms=self._clock.wall_ms()))
         names = _against([_titled(seat.name, seat.bot) for seat in record.seats])
         return Description(f"{names} · Carpet Race", f"{_result(record)} Replay it, board by board.", curves_of(record), ratings)
@@ -155,8 +155,8 @@ class Documents:
             return await self._race(asked)
         try:
             return await self._watch(replace(asked, values={"code": identity}))
-        except Elsewhere as moved:
-            raise Elsewhere(moved.place.replace("/race/", "/embed/", 1)) from moved
+        except PageMoved as moved:
+            raise PageMoved(moved.place.replace("/race/", "/embed/", 1)) from moved
 
     async def _tournament(self, asked: Asked) -> Description:
         found = await find_tournament(self._tournaments, asked)

@@ -23,7 +23,7 @@ import msgspec
 import trio
 
 from protocol.forms import forms_document
-from server.net.http import FOREVER, VARIES, Asked, Elsewhere, Page, Route
+from server.net.http import FOREVER, VARIES, Asked, Page, PageMoved, Route
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, Curve
 from server.pages.qr import qr_route
 from server.rules.catalogue import RULE_SETS
@@ -238,7 +238,7 @@ async def _races(asked: Asked) -> Page:
     """Where one looks for the races that are run, which are the page at `/`."""
     del asked
     await trio.lowlevel.checkpoint()
-    raise Elsewhere("/")
+    raise PageMoved("/")
 
 
 @cache
