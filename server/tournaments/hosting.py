@@ -48,7 +48,7 @@ class RoomNews(msgspec.Struct, frozen=True):
     elapsed_ms: int | None
 
 
-class Opening(msgspec.Struct, frozen=True):
+class TableOpening(msgspec.Struct, frozen=True):
     """An order to open a room at this node. race: the number of the table's race, from 1. number: that of the round's shuffle."""
 
     node: int
@@ -64,7 +64,7 @@ class Orders(msgspec.Struct, frozen=True):
     """
 
     decisions: int
-    openings: tuple[Opening, ...] = ()
+    openings: tuple[TableOpening, ...] = ()
     rooms: dict[int, str] = {}
     starts: dict[str, int] = {}
 
@@ -133,7 +133,7 @@ class HostedRooms:
                 # The limit to START_MS is for clocks that differ: then the order counts as just given.
                 room.tell(Release(self._ports.clock.now_ms() + min(max(wait_ms, 0), START_MS)))
 
-    def _open(self, state: TournamentState, openings: tuple[Opening, ...]) -> None:
+    def _open(self, state: TournamentState, openings: tuple[TableOpening, ...]) -> None:
         wanted = {(race.key, race.number): race for race in state.wanted()}
         there = {place_of_room(room) for room in self}
         for opening in openings:

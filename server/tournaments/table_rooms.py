@@ -29,7 +29,7 @@ from server.rooms.outgoing import Outgoing
 from server.rooms.requests import CallOff, Release, Reveal
 from server.tournaments.commands import clean_reason
 from server.tournaments.events import Event, ResultEntered, TableRaceAborted
-from server.tournaments.hosting import START_MS, Opening, Orders, RoomNews, open_table, summary_of
+from server.tournaments.hosting import START_MS, Orders, RoomNews, TableOpening, open_table, summary_of
 from server.tournaments.pairing.crosstable import TableKey, TableRace
 from server.tournaments.ports import ChooseNode, TournamentPorts
 from server.tournaments.state import TournamentState
@@ -240,7 +240,7 @@ class TableRooms:
     def orders(self, state: TournamentState) -> Orders:
         """The orders for the other servers."""
         opened = (
-            Opening(node=each.node, round=each.race.round, table=table, race=each.race.number, number=each.number)
+            TableOpening(node=each.node, round=each.race.round, table=table, race=each.race.number, number=each.number)
             for table, each in self._expected.items()
             if each.node is not None
         )

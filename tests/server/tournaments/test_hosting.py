@@ -17,7 +17,7 @@ from protocol.room_events import Started
 from protocol.server_messages import Error
 from protocol.tournament_messages import Called, CorrectResult, Decided, LeaveTournament, PauseTournament, StartTournament, Tournament
 from protocol.tournaments import TableResult
-from server.tournaments.hosting import START_MS, Opening, Orders, place_of_room
+from server.tournaments.hosting import START_MS, Orders, TableOpening, place_of_room
 from tests.server.tournaments.place import Place
 from tests.server.tournaments.venue import FAST, Habit, Person, Venue
 
@@ -354,7 +354,7 @@ async def test_an_order_counts_by_whom_the_store_says_leads_and_a_second_room_fo
     first, second, third = place.venues
     director = second.director(identity)
     there = place_of_room(next(iter(third.rooms)))[0][1]
-    order = Opening(node=second.node, round=1, table=there, race=1, number=1)
+    order = TableOpening(node=second.node, round=1, table=there, race=1, number=1)
     director.hear((), Orders(decisions=0, openings=(order,)))
     await trio.sleep(0.1)
     assert len(second.rooms) == 2, "it was given by the one that leads"
