@@ -12,7 +12,7 @@ import msgspec
 
 from server.net.http import Asked, NoPage, Page, Route
 from server.pages.pictures import AS_PNG, HEIGHT, WIDTH, draw, to_png
-from server.pages.races import Kept
+from server.pages.races import DocumentCache
 from server.pages.readers import Readers
 from server.pages.web_page import EMBEDDABLE, GUARDED, Describe, picture_of
 
@@ -25,7 +25,7 @@ FRAME: Final = (720, 640)
 
 def preview_routes(described: Mapping[str, Describe], readers: Readers, compute: Compute, *, embeds: bool) -> tuple[Route, ...]:
     """described: what is at each address. embeds: the host lets races be shown in other sites' pages."""
-    drawn = Kept()
+    drawn = DocumentCache()
 
     def svg_at(place: str, describe: Describe) -> Route:
         async def show(asked: Asked) -> Page:

@@ -40,7 +40,7 @@ KEPT_BYTES: Final = 4 * 2**20
 """Size of the cache of documents last asked for, the largest of which take milliseconds to read and write. When full, the oldest goes."""
 
 
-class Kept:
+class DocumentCache:
     """A cache of the documents last asked for, of `KEPT_BYTES` in all."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Kept:
 
 def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route, ...]:
     """compute: for work that takes longer than a request may."""
-    records = Kept()
+    records = DocumentCache()
 
     async def find_record(asked: Asked) -> bytes:
         race = asked.values["id"]
@@ -89,7 +89,7 @@ def race_routes(readers: Readers, clock: Clock, compute: Compute) -> tuple[Route
 
     def made_by(job: Callable[[bytes], tuple[bytes, bytes]]) -> Callable[[Asked], Awaitable[Page]]:
         """A page that a worker makes from a record."""
-        known = Kept()
+        known = DocumentCache()
 
         async def show(asked: Asked) -> Page:
             race = asked.values["id"]
