@@ -70,7 +70,7 @@ _ANSWERS: Final = frozenset((PlayerView, CurrentView, Error))
 _DECODERS: dict[str, Decoder[ClientMessage]] = {name: client_message_decoder(name) for name in SUBPROTOCOLS}
 
 
-class Dispatch(Protocol):
+class DispatchPort(Protocol):
     """What a connection needs of the dispatch. No method blocks."""
 
     rate: float
@@ -163,7 +163,7 @@ class Connection(Caller):
         "waiting_bytes",
     )
 
-    def __init__(self, dispatch: Dispatch, round_trip_rule: RoundTripRule) -> None:
+    def __init__(self, dispatch: DispatchPort, round_trip_rule: RoundTripRule) -> None:
         super().__init__()
         self._dispatch = dispatch
         # Called directly, since it is read for every move.

@@ -89,7 +89,7 @@ race, but too few to fill the disk.
 
 
 class Dispatch:
-    """Satisfies `server.net.connection.Dispatch`."""
+    """Satisfies `server.net.connection.DispatchPort`."""
 
     def __init__(
         self,

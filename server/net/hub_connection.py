@@ -23,7 +23,7 @@ from websockets.server import ServerProtocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE
 from protocol.errors import CloseCode
-from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
+from server.net.connection import PING_INTERVAL_S, PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, DispatchPort
 from server.net.frames import BINARY_FRAME, PONG_FRAME, SHORT_FRAME, frame_size, opening, short_message, unmasked
 from server.net.hub import Door, Hub, Stamp
 from server.net.overload import BUSY_RESPONSE, UNTIRING
@@ -70,7 +70,7 @@ class HubConnection(Connection):
 
     is_open: bool
 
-    def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: Dispatch, round_trip_rule: RoundTripRule, door: Door) -> None:
+    def __init__(self, hub: Hub, stream: SocketStream, *, dispatch: DispatchPort, round_trip_rule: RoundTripRule, door: Door) -> None:
         super().__init__(dispatch, round_trip_rule)
         self._hub = hub
         self._door = door

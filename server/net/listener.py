@@ -21,7 +21,7 @@ from websockets.typing import Subprotocol
 
 from protocol.codec import MAX_CLIENT_MESSAGE, SUBPROTOCOLS
 from protocol.text import counted
-from server.net.connection import PING_INTERVAL_S, Caller, Dispatch
+from server.net.connection import PING_INTERVAL_S, Caller, DispatchPort
 from server.net.connection_limits import Admission, AdmissionOutcome, Ticket, is_nearby
 from server.net.frames import Opening, opening
 from server.net.http import Site, text_response
@@ -85,7 +85,7 @@ def _log_refused(admission: Admission, seldom: Seldom, ticket: Ticket) -> None:
 
 @asynccontextmanager
 async def serving(
-    dispatch: Dispatch,
+    dispatch: DispatchPort,
     listeners: Sequence[trio.abc.Listener[trio.abc.HalfCloseableStream]],
     *,
     origins: Origins,
@@ -149,7 +149,7 @@ async def serving(
             nursery.cancel_scope.cancel()
 
 
-async def _look(overload: Overload, dispatch: Dispatch) -> None:
+async def _look(overload: Overload, dispatch: DispatchPort) -> None:
     """Watch the load in place of the hub. How late sockets are read is not known here."""
     while True:
         overload.look(worked_s, dispatch.traffic.answered, trio.current_time(), connections=len(dispatch.visits()))

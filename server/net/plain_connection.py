@@ -23,7 +23,7 @@ from websockets.server import ServerProtocol
 from websockets.trio.server import Server, ServerConnection
 
 from protocol.errors import CloseCode
-from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, Dispatch
+from server.net.connection import PING_TIMEOUT_S, STALL_S, WATCHER_PING_S, Connection, DispatchPort
 from server.net.connection_limits import Ticket
 from server.net.frames import PONG_FRAME
 from server.net.stream import CLOSING_S, RoundTripRule, SocketStream, TlsStream
@@ -45,7 +45,7 @@ class PlainConnection(Connection, ServerConnection):
         protocol: ServerProtocol,
         server: Server,
         *,
-        dispatch: Dispatch,
+        dispatch: DispatchPort,
         round_trip_rule: RoundTripRule,
         **options: Any,
     ) -> None:
