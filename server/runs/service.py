@@ -39,7 +39,7 @@ from server.runs import challenges, dailies, days
 from server.runs.admission import RunAdmission
 from server.runs.boards import Boards
 from server.runs.challenges import ChallengeRegistry
-from server.runs.closing import Closing
+from server.runs.closer import RunCloser
 from server.runs.dailies import DailyDeals
 from server.runtime.turns import Turns
 from server.runtime.workers import WorkerDied
@@ -89,7 +89,7 @@ class RunService:
         self._boards = Boards(journal=journal, clock=clock)
         rooms.on_over.append(self._over)
         self._admission = RunAdmission(rooms, self._boards, journal=journal, clock=clock)
-        self._closing = Closing(rooms, self._challenges, clock)
+        self._closer = RunCloser(rooms, self._challenges, clock)
         self._rooms = rooms
         self._records = records or {}
         self._store = journal.store
@@ -104,7 +104,7 @@ class RunService:
         """Do what falls due as days go by, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._dailies.run)
-            nursery.start_soon(self._closing.run)
+            nursery.start_soon(self._closer.run)
 
     def _over(self, room: Room, record: Record) -> None:
         self._boards.note(room, record)

@@ -29,7 +29,7 @@ LOOK_S: Final = 0.2
 """Least seconds between two looks at the rooms."""
 
 
-class Closing:
+class RunCloser:
     """`run` is its only task."""
 
     def __init__(self, rooms: Rooms, challenges: ChallengeRegistry, clock: Clock) -> None:
