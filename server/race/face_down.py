@@ -2,7 +2,7 @@
 
 The rule: no board shown to anybody tells of a card that a seat still racing on the same deal has not itself seen. Such a card lies face
 down; the rest of the board is shown as it is. But a move to a place that takes only some cards tells of the card, although it lay face
-down: a foundation says by its height which one it was. The board that such a move leads to is not shown at all (`Turns.told`).
+down: a foundation says by its height which one it was. The board that such a move leads to is not shown at all (`CardTurns.told`).
 
 That holds for boards alone. Everybody is told at once which foundation has grown, opponents too, so whoever sees a board besides can
 sometimes name a card that lies face down there. Only a race without the opponents' foundations would prevent that.
@@ -38,7 +38,7 @@ _ROUND: Final[Turn] = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class CardTurns:
     """The turn of every card of a position, laid out like its piles, waste and stock.
 
     told: the latest turn of a card of which a move has told: those that went home; where a card was built on another, both.
@@ -57,19 +57,19 @@ def seen_by_player(position: Position) -> Turn:
     return _last_turn(position) - max(len(position.stock) - position.rules.visible_stock, 0)
 
 
-def first_turns(position: Position) -> Turns:
+def first_turns(position: Position) -> CardTurns:
     """The turns of a position from which a race starts: everybody who starts there has seen what lies open."""
-    return Turns(
+    return CardTurns(
         piles={slot: (0,) * len(pile) for slot, pile in position.piles.items()},
         waste=(0,) * len(position.waste),
         stock=_stock_turns(position),
     )
 
 
-def turns_after(turns: Turns, before: Position, move: str, after: Position) -> Turns:
+def turns_after(turns: CardTurns, before: Position, move: str, after: Position) -> CardTurns:
     """The turns of the position that a legal move leads to. turns: those of the position before it."""
     if move == REDEAL:
-        return Turns(turns.piles, (), _stock_turns(after) if after.rules.reshuffles else turns.waste, turns.told)
+        return CardTurns(turns.piles, (), _stock_turns(after) if after.rules.reshuffles else turns.waste, turns.told)
     source, target = (parsed := parse_move(move)).source, parsed.target
     drawn = len(before.stock) - len(after.stock)
     moved = list(zip(before.stock[:drawn], turns.stock[:drawn], strict=True))
@@ -90,10 +90,10 @@ def turns_after(turns: Turns, before: Position, move: str, after: Position) -> T
             piles[slot] = (*piles[slot], came[1])
     # What is left of those that moved has gone home. A gap takes any card; a card built on the waste follows the one below it.
     told = [turns.told, *(turn for _, turn in moved), *(piles[WASTE][-2:] if target == WASTE else ())]
-    return Turns(waste=piles.pop(WASTE), piles=piles, stock=turns.stock[drawn:], told=max(told))
+    return CardTurns(waste=piles.pop(WASTE), piles=piles, stock=turns.stock[drawn:], told=max(told))
 
 
-def see_face_down(position: Position, turns: Turns, seen: Turn) -> View:
+def see_face_down(position: Position, turns: CardTurns, seen: Turn) -> View:
     """What those who watch may see of a position. seen: how far every seat still racing on its deal has seen the stock.
 
     If a card lies face down no move is named, since a legal move can give the card away.

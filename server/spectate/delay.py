@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from protocol.views import LateBoard, SeatState
 from server.race.board_history import BoardChange, RaceHistory, SeatNow
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatEnded
-from server.race.face_down import EVERYTHING_SEEN, Turn, Turns, first_turns, see_face_down, seen_by_player, turns_after
+from server.race.face_down import EVERYTHING_SEEN, CardTurns, Turn, first_turns, see_face_down, seen_by_player, turns_after
 from server.rules.position import Position
 
 
@@ -30,7 +30,7 @@ class DueBoard:
     elapsed_ms: int
     state: SeatState
     position: Position
-    turns: Turns
+    turns: CardTurns
 
     def shown(self, seen: Turn) -> LateBoard:
         """The board as spectators may see it. seen: how far all seats still racing on its deal have seen the stock."""
