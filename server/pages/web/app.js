@@ -1,7 +1,7 @@
 // Which page it is, by the address, and the connection that all of it comes by.
 
 import { announce, button, clean, codeOf, element, setText } from "./dom.js";
-import { Connection, serverAddress } from "./connection.js";
+import { Connection, serverAddress, watcherHello } from "./connection.js";
 import { leftSentence } from "./model.js";
 
 const state = document.getElementById("connection");
@@ -19,7 +19,7 @@ let page = null;
 const connection = new Connection({
   hello() {
     // A guest who only watches, but where somebody plays.
-    return page.hello?.() ?? { type: "hello", name: "", watch: true, software: "web page" };
+    return page.hello?.() ?? watcherHello();
   },
   asks() {
     return page.asks?.() ?? [];

@@ -32,6 +32,18 @@ export const HUSH_MS = 1200;
 /** Said of a press that could not go out. */
 export const UNSENT = "Not connected: that was not sent. Try again when the connection is back.";
 
+const SOFTWARE = "web page";
+
+/** The first message of a player. @param {string} name @param {string | null} token empty or null for who is none yet @returns {import("carpet-wire").Hello} */
+export function playerHello(name, token) {
+  return { type: "hello", name, token: token || null, software: SOFTWARE };
+}
+
+/** The same of somebody who looks on. @param {string | null} [token] of who they are elsewhere, if anybody @returns {import("carpet-wire").Hello} */
+export function watcherHello(token) {
+  return { type: "hello", name: "", watch: true, token: token === "" ? null : token, software: SOFTWARE };
+}
+
 /** The address of this server for programs. */
 export function serverAddress() {
   const isSecure = location.protocol === "https:";

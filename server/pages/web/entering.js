@@ -1,14 +1,13 @@
 // One's own part in a tournament: entering, checking in, and the way to one's table. Who only looks on takes over no window in which they race.
 
 import { hex } from "./sha256.js";
-import { UNSENT } from "./connection.js";
-import { announce, button, clean, clockText, counted, element, field, nameOf, setText } from "./dom.js";
+import { UNSENT, playerHello, watcherHello } from "./connection.js";
+import { announce, button, clean, clockText, counted, element, field, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField } from "./start.js";
 import { endingOf, isByTime, isDone } from "./tournaments.js";
 
-const SOFTWARE = "web page";
 /** Those that nobody can enter once they have begun. */
 const CLOSED = ["round-robin", "elimination"];
 /** `ref` of what is asked for here. What is asked for while that waits for an answer has the numbers above it. */
@@ -148,8 +147,7 @@ export class TakingPart {
   /** The first message of each connection: a player's where something is to be done, else that of somebody who looks on. @returns {import("carpet-wire").Hello} */
   hello() {
     const { token, name } = keeping.identity;
-    if (this.#isPlayer) return { type: "hello", name: name ?? keeping.proposedName(), token: token || null, software: SOFTWARE };
-    return { type: "hello", name: "", watch: true, token: token || null, software: SOFTWARE };
+    return this.#isPlayer ? playerHello(name ?? keeping.proposedName(), token) : watcherHello(token);
   }
 
   /** @param {import("carpet-wire").Welcome} welcome */

@@ -2,14 +2,13 @@
 //
 // Whatever a lost connection may have swallowed is said again once the race is joined again, each move for its own ply, so that none is ever played twice.
 
-import { HUSH_MS } from "./connection.js";
+import { HUSH_MS, playerHello, watcherHello } from "./connection.js";
 import { Hand } from "./hand.js";
 import { dealtChips } from "./moves.js";
 import { holds } from "./model.js";
 import { PlayedRace } from "./played.js";
 import { hex } from "./sha256.js";
 
-const SOFTWARE = "web page";
 /** `ref` of the joins that are made here: back to a seat, and to see what has become of it. */
 const REJOIN = 1;
 const PEEK = 3;
@@ -43,8 +42,8 @@ export class Player extends Hand {
   hello() {
     const { token, name } = this.keeping.identity;
     // Who has no seat yet, and asks for none, only looks.
-    if (!token && !this.wish && !this.room) return { type: "hello", name: "", watch: true, software: SOFTWARE };
-    return { type: "hello", name: name ?? this.keeping.proposedName(), token: token || null, software: SOFTWARE };
+    if (!token && !this.wish && !this.room) return watcherHello();
+    return playerHello(name ?? this.keeping.proposedName(), token);
   }
 
   /** A connection is up. True where the player is led back to their room, or asks for what they wished: then there is nothing else to ask for. */

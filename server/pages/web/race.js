@@ -3,7 +3,7 @@
 import { bar } from "./bars.js";
 import { BoardView } from "./boards.js";
 import { against, againstText, announce, arrange, clean, clockText, counted, element, fill, firstKnown, homeText, inHash, nameOf, ratingChange, seatTitle, section, setText } from "./dom.js";
-import { serverAddress } from "./connection.js";
+import { serverAddress, watcherHello } from "./connection.js";
 import { identity } from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds, standing } from "./model.js";
 import { Plot } from "./plot.js";
@@ -72,7 +72,7 @@ export class RacePage {
 
   /** Who watches as somebody is shown no boards of their own race. @returns {import("carpet-wire").Hello} */
   hello() {
-    return { type: "hello", name: "", watch: true, token: identity.token || null, software: "web page" };
+    return watcherHello(identity.token);
   }
 
   /** @param {import("carpet-wire").Welcome} welcome */
