@@ -175,11 +175,6 @@ class NetLink:
     def events(self) -> trio.MemoryReceiveChannel[ServerMessage | LinkEvent]:
         return self._events
 
-    @property
-    def welcome(self) -> Welcome | None:
-        """The last welcome; None before the first."""
-        return self._questions.welcome
-
     def send(self, message: ClientMessage) -> bool:
         """Also False if no server would take the message, or the connection's queue is full; see `client.connection.websocket`."""
         # Before the join is answered the room would not hear it, and whatever is sent again has to go first.

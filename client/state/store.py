@@ -87,13 +87,12 @@ class LinkModel(Struct, frozen=True):
 
 
 class Notice(Struct, frozen=True):
-    """Something to tell the player once. code, ref: those of an error, otherwise empty and 0. at_ms: local time."""
+    """Something to tell the player once. code: that of an error, otherwise empty. at_ms: local time."""
 
     kind: Literal["info", "warning", "error"]
     text: str
     at_ms: int
     code: str = ""
-    ref: int = 0
 
 
 class Search(Struct, frozen=True):
@@ -297,7 +296,7 @@ def _local(model: Model, event: LocalEvent) -> Model:
 
 def _error(model: Model, error: Error, now_ms: int) -> Model:
     kind: Literal["warning", "error"] = "warning" if error.fault is Fault.STATE else "error"
-    notice = Notice(kind, clean_chat(error.message) or clean_chat(error.code), now_ms, error.code, error.ref)
+    notice = Notice(kind, clean_chat(error.message) or clean_chat(error.code), now_ms, error.code)
     if is_held_up(error) and (model.room is None or model.room.phase != "over"):
         # Once the server can write, it answers everything that was sent and says how long the race has run.
         return replace(model, notice=notice, link=replace(model.link, reason=notice.text, held_at_ms=model.link.held_at_ms or now_ms))

@@ -207,7 +207,7 @@ class RoomCore:
         races, setup = self._races, self._setup
         seen = self._broadcast.as_seen_by(None, races.race)
         closed = self._why_closed if self.is_closed else ""
-        return summarized(seen, code=setup.code, spec=setup.spec, opened_at=races.opened_at, ahead_ms=races.ahead_ms, closed=closed)
+        return summarized(seen, spec=setup.spec, opened_at=races.opened_at, ahead_ms=races.ahead_ms, closed=closed)
 
     # ---- requests
 

@@ -36,7 +36,6 @@ class RoomSummary(msgspec.Struct, frozen=True):
     countdown. sealed: its record must not be shown yet. closed: why nothing will happen here any more; empty while the room is open.
     """
 
-    code: str
     options: RaceOptions
     spec: SharedDealSpec | None
     race: str
@@ -99,9 +98,8 @@ def lead_rank(seats: Iterable[SeatSummary]) -> LeadRank:
     return (max(2 - people, 0), not has_moved, first - second if second >= 0 else first + 1, -first)
 
 
-def summarized(race: Race, *, code: str, spec: SharedDealSpec | None, opened_at: int, ahead_ms: int, closed: str) -> RoomSummary:
+def summarized(race: Race, *, spec: SharedDealSpec | None, opened_at: int, ahead_ms: int, closed: str) -> RoomSummary:
     return RoomSummary(
-        code,
         race.options,
         spec,
         race.id,

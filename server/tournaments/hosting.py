@@ -81,7 +81,7 @@ def summary_of(news: RoomNews, state: TournamentState, race: TableRace, now_ms: 
     options = race_options(state.options, seats=len(news.seats))
     starts_at = now_ms - news.elapsed_ms if news.elapsed_ms is not None else None
     opened_at = now_ms - news.age_ms
-    return RoomSummary(news.code, options, spec, news.race, 1, news.phase, news.seats, opened_at, starts_at, 0, sealed=True)
+    return RoomSummary(options, spec, news.race, 1, news.phase, news.seats, opened_at, starts_at, 0, sealed=True)
 
 
 class HostedRooms:

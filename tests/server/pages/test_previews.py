@@ -30,7 +30,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 async def finished_race(house: House) -> tuple[str, str]:
     """The code of a room that is gone and the id of its race."""
     async with house.race("<b>Ann", "Bob") as (ann, bob):
-        code = house.only_room.summary.code
+        code = house.only_room.code
         race = (await ann.ask(Resign(race=1, seat=0), Result)).record.id
         for client in (ann, bob):
             await client.ask(LeaveRace(), Left)
@@ -75,7 +75,7 @@ async def test_every_address_has_a_picture_of_its_own(house: House) -> None:
 
 async def test_the_picture_of_a_race_that_is_being_run_has_the_curves_that_watchers_are_told(house: House) -> None:
     async with house.race("Ann", "Bob") as (_, bob):
-        code = house.only_room.summary.code
+        code = house.only_room.code
 
         async def drawn() -> tuple[list[str], list[str]]:
             picture = ET.fromstring((await house.ask(f"/watch/{code}/picture.svg")).body)

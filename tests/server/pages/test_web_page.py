@@ -36,7 +36,7 @@ def content(name: str) -> bytes:
 
 async def test_every_address_has_a_document_that_says_what_it_is_about(house: House) -> None:
     async with house.race("<b>Ann", "Bob") as (ann, _):
-        code = house.only_room.summary.code
+        code = house.only_room.code
         race = (await ann.ask(Resign(race=1, seat=0), Result)).record.id
         titles = {
             "/": "Carpet Race",
@@ -72,7 +72,7 @@ async def test_the_document_of_a_race_that_is_run_has_how_far_everybody_is(house
         return json.loads(found)
 
     async with house.race("</script><!--", "Bob", rules="colorado") as (ann, _):
-        code = house.only_room.summary.code
+        code = house.only_room.code
         text = (await house.ask(f"/watch/{code}", headers=BROWSER)).body.decode()
         seats = [
             {"seat": 0, "name": "</script><!--", "bot": None, "home": ann.view.home},
@@ -102,7 +102,7 @@ async def test_a_title_names_three_players_at_most_and_tells_bots_apart(house: H
 
 async def test_a_race_that_is_run_is_found_by_its_code_as_well(house: House) -> None:
     async with house.race("Ann", "Bob"):
-        code = house.only_room.summary.code
+        code = house.only_room.code
         answered = await house.ask(f"/race/{code.lower()}", headers=BROWSER)
         assert (answered.status, answered.headers["location"]) == (303, f"/watch/{code}")
 
@@ -110,7 +110,7 @@ async def test_a_race_that_is_run_is_found_by_its_code_as_well(house: House) -> 
 @pytest.mark.parametrize("public", [True, False])
 async def test_the_link_of_a_race_that_is_over_leads_to_it_for_ever(house: House, public: bool) -> None:
     async with house.race("Ann", "Bob", public=public) as (ann, bob):
-        code = house.only_room.summary.code
+        code = house.only_room.code
         race = (await ann.ask(Resign(race=1, seat=0), Result)).record.id
         for client in (ann, bob):
             await client.ask(LeaveRace(), Left)

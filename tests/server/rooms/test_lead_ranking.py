@@ -18,7 +18,7 @@ def at(*plies: int) -> Driven:
 
 
 def summary(driven: Driven) -> RoomSummary:
-    return summarized(driven.race, code="ABCDEF", spec=None, opened_at=0, ahead_ms=0, closed="")
+    return summarized(driven.race, spec=None, opened_at=0, ahead_ms=0, closed="")
 
 
 def ranked(driven: Driven) -> LeadRank:
