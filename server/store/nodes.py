@@ -112,7 +112,7 @@ _SETTLE: Final = f"UPDATE nodes SET lease_until_ms = -{_NOW} WHERE id = :id"  # 
 _FORGET: Final = (
     f"DELETE FROM nodes WHERE lease_until_ms < {LEFT} AND -lease_until_ms <= {_NOW} - :forgotten_ms"  # noqa: S608
     # The highest number stays: otherwise the next new node would have it, in an epoch that a process of the old one may believe to hold.
-    " AND id > 0 AND id < (SELECT max(id) FROM nodes)"
+    " AND id < (SELECT max(id) FROM nodes)"
 )
 _COLUMNS: Final = f"nodes.id, url, epoch, lease_until_ms, lease_until_ms - {_NOW} AS left_ms"
 _NODES: Final = f"SELECT {_COLUMNS} FROM nodes ORDER BY id"  # noqa: S608

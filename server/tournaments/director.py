@@ -382,7 +382,7 @@ class Director:
             number = len(known.log) + 1
             place = asked.asker.place or ""
             try:
-                newcomers = self._newcomers[place] if place else 0
+                newcomers = self._newcomers[place]
                 decision = await self._ports.beside(partial(decide, known, asked.asker, asked.command, newcomers=newcomers))
                 if racing := self._rated_races():
                     await self._ports.beside(partial(check_run_on, racing, known, decision.events))

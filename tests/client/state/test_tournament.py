@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Connected, Lost
 from client.state.store import Model
-from client.state.tournament import TournamentsModel, is_raced, table_name, tournaments_after
+from client.state.tournament import TournamentsModel, is_raced, table_name, tournaments_after, waits_for_others
 from client.tui.heard import is_called
 from protocol.server_messages import Left, ServerMessage
 from protocol.tournament_messages import Decided, Tournament
@@ -106,3 +106,17 @@ def test_tables_and_sides_have_names_and_moments() -> None:
     assert model.no_show_until_ms(model.told.tables[2]) == 106_000
     assert model.table_of(tournaments.ANNA) == model.told.tables[0]
     assert model.table_of("") is None
+
+
+def test_only_a_table_that_counts_and_has_no_result_waits_for_others_that_count_and_are_raced_at() -> None:
+    raced, done, _ = tournaments.TABLES
+    waiting = tournaments.table(4, "p4", "p5")
+    assert waits_for_others(tournaments.running(tables=(raced, waiting)), waiting)
+    for others, mine in (
+        ((raced,), replace(waiting, counted=False)),
+        ((raced,), replace(waiting, code="QWERTZ")),
+        ((raced,), done),
+        ((replace(raced, counted=False),), waiting),
+        ((done,), waiting),
+    ):
+        assert not waits_for_others(tournaments.running(tables=(*others, mine)), mine)

@@ -10,10 +10,10 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from protocol.client_messages import JoinRace, LeaveRace, Move
+from protocol.client_messages import JoinRace, LeaveRace, Move, Stop
 from protocol.errors import ErrorCode
 from protocol.fairness import daily_nonce
-from protocol.room_events import Result, Room
+from protocol.room_events import Ended, Result, Room
 from protocol.run_messages import Dailies, ListDailies, ListRuns, RunDaily, Runs
 from protocol.server_messages import Error, Left
 from protocol.watch_messages import WatchRace
@@ -121,6 +121,23 @@ async def test_a_run_that_was_left_under_way_counts(house: House) -> None:
         await begin(anna)
         await anna.ask(LeaveRace(), Left)
         assert (await anna.error_for(RunDaily())).code == ErrorCode.ALREADY_RUN
+
+
+async def test_a_run_is_under_way_in_its_own_room_until_it_is_over(house: House) -> None:
+    async with house.guest() as anna:
+        player, code = anna.welcome.player, (await enter(anna)).code
+
+        async def is_under_way(room: str = code, rules: str = "carpet") -> bool:
+            await trio.testing.wait_all_tasks_blocked()
+            return await house.runs.is_under_way_in(room, player, RunDaily(rules=rules))
+
+        assert await is_under_way()
+        assert not await is_under_way("OTHERS")
+        assert not await is_under_way(rules="colorado")
+        await begin(anna)
+        assert await is_under_way()
+        await anna.ask(Stop(race=1, seat=0), Ended)
+        assert not await is_under_way()
 
 
 async def test_a_run_that_was_left_before_its_start_does_not_count(house: House) -> None:

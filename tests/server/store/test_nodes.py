@@ -296,6 +296,7 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
     third = node("three")
     (left,) = [each for each in third.renew() if each.id == 0]
     assert (left.has_left, left.is_settled) == (True, False)
+    assert (0, 2) in [(each.id, each.races) for each in maintenance.nodes(empty_postgres)]
     found = take_over(third, 0, 1)
     assert found.tournaments == {"A"}
     assert commands(third) == {"r": 2, "s": 0}

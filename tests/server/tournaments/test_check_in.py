@@ -255,17 +255,31 @@ async def test_many_who_come_and_go_keep_out_only_who_has_left(venue: Venue, mon
 
 async def test_one_address_brings_only_so_many_names_into_a_tournament(venue: Venue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "NEWCOMERS_OF_PLACE", 2)
-    ann, ben, cleo, dan, eve, director = await venue.people("Ann", "Ben", "Cleo", "Dan", "Eve", "Director")
+    ann, ben, cleo, dan, director, *nowhere = await venue.people("Ann", "Ben", "Cleo", "Dan", "Director", "Eve", "Fay", "Gus")
     ann.place = ben.place = cleo.place = "203.0.113.7"
     dan.place = "198.51.100.4"
     identity = await director.make(replace(FAST, check_in_s=60), ann, ben)
     answer = await cleo.ask(EnterTournament(id=identity))
     assert isinstance(answer, Error)
     assert "from your address" in answer.message
-    for person in (dan, eve):
+    for person in (dan, *nowhere):
         await person.enter(identity)
     # Who is known comes back.
     await ben.do(LeaveTournament(id=identity))
+    await ben.enter(identity)
+
+
+async def test_whoever_comes_and_goes_or_directs_takes_no_place_from_newcomers_of_their_address(
+    venue: Venue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "NEWCOMERS_OF_PLACE", 2)
+    ann, ben, director = await venue.people("Ann", "Ben", "Director")
+    ann.place = ben.place = director.place = "203.0.113.7"
+    identity = await director.make(replace(FAST, check_in_s=60), ann)
+    await ann.do(LeaveTournament(id=identity))
+    await ann.enter(identity)
+    await director.do(StartTournament(id=identity))
+    await director.do(ExtendCheckIn(id=identity, more_s=60))
     await ben.enter(identity)
 
 
