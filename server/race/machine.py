@@ -174,7 +174,7 @@ class Race:
         else:
             done = tuple(self._apply(command, now))
             self._is_due_known = False
-        return due + done if due else done
+        return due + done
 
     def conclude(self, record: Record, players: Sequence[str | None]) -> None:
         """End a race in which nothing has happened yet, as the stored record of this same race says.
@@ -188,21 +188,18 @@ class Race:
         self.starts_at = record.started_at_ms
         self.phase = "over"
         self.record = record
-        self._is_due_known = False
         # A swap goes on at once, or never, so it is not sealed. Others, who know all races on a shared deal, decide when it is revealed.
         self.sealed = self.deal.shared is not None
 
     # ---- commands
 
-    def _held(self, number: int) -> Seat:
-        seat = self.seats[number]
-        if seat.player is None:
+    def _check_taken(self, number: int) -> None:
+        if self.seats[number].player is None:
             raise Refusal(ErrorCode.NOT_YOUR_SEAT, "nobody holds it")
-        return seat
 
     def _apply(self, command: OtherCommand, now: int) -> Iterator[RaceEvent]:
         if not isinstance(command, (TakeSeat, ChooseDeal, PassTime)):
-            self._held(command.seat)
+            self._check_taken(command.seat)
         match command:
             case TakeSeat():
                 return self._take_seat(command)
@@ -284,7 +281,7 @@ class Race:
         number, ply, text = command.seat, command.ply, command.move
         seat = self.seats[number]
         if seat.player is None:
-            seat = self._held(number)
+            self._check_taken(number)
         if self.phase != "racing":
             raise Refusal(ErrorCode.RACE_OVER if self.phase == "over" else ErrorCode.NOT_STARTED)
         if (ply != len(seat.played) or seat.state != "racing") and seat.has_played(ply, text):
@@ -329,7 +326,7 @@ class Race:
             waits = self.phase == "waiting" and self.deal.place.number > 1
             grace_s = self.options.series.grace_s if waits else self.grace_s
             seat.away_limit = now + ALL_AWAY * self.grace_s * 1000
-            yield seat.lose_connection(now + grace_s * 1000 if self.phase != "over" else None)
+            yield seat.lose_connection(now + grace_s * 1000)
 
     def _regain_connection(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
         were_all_away = self.phase != "waiting" and self._are_all_away()
@@ -340,8 +337,8 @@ class Race:
                 yield other.lose_connection(min(now + self.grace_s * 1000, other.away_limit))
 
     def _are_all_away(self) -> bool:
-        """Whether several people hold seats, and none of them is here."""
-        people = [seat for seat in self.seats if seat.player is not None and seat.bot is None]
+        """Whether several people race, and none of them is here. Only once the race no longer waits: until then, seats may be free."""
+        people = [seat for seat in self.seats if seat.bot is None]
         return len(people) > 1 and not any(seat.connected for seat in people)
 
     # ---- time
@@ -365,12 +362,11 @@ class Race:
             yield from self._end_where_no_move_is(due)
             # Everybody may have left during the countdown.
             yield from self._settle_if_done()
-        elif self.phase == "racing" and self.elapsed(due) == self._close.settles_ms:
+        elif self.elapsed(due) == self._close.settles_ms:
             yield from self._settle()
-        if self.phase != "over":
-            for seat in self.seats:
-                if seat.away_until == due:
-                    yield from self._grace_over(seat, due)
+        for seat in self.seats:
+            if seat.away_until == due:
+                yield from self._grace_over(seat, due)
 
     def _end_where_no_move_is(self, now: int) -> Iterator[RaceEvent]:
         """End the seats whose first position has no legal move: rare, and only possible in a rule set without a stock."""

@@ -83,8 +83,8 @@ class Seat:
         self.player, self.name, self.bot = command.player, command.name, command.bot
         return SeatTaken(self.number, command.name, command.bot)
 
-    def lose_connection(self, away_until: int | None) -> ConnectionChanged:
-        """away_until: when the grace is over, for a seat that has not ended; None if there is no grace."""
+    def lose_connection(self, away_until: int) -> ConnectionChanged:
+        """away_until: when the grace is over, for a seat that has not ended."""
         self.connected = False
         if self.state in ("waiting", "racing"):
             self.away_until = away_until

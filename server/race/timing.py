@@ -19,9 +19,7 @@ KEPT_ROUND_TRIPS = 8
 
 def credit(round_trip_ms: int) -> int:
     """By how much a move's arrival is moved back: the time the move was on its way, capped."""
-    if round_trip_ms <= 0:
-        return 0
-    return round_trip_ms // 2 if round_trip_ms < 2 * MAX_CREDIT_MS else MAX_CREDIT_MS
+    return min(max(round_trip_ms, 0) // 2, MAX_CREDIT_MS)
 
 
 def counted_at(received_ms: int, credit_ms: int, previous_ms: int) -> int:

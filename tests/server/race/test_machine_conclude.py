@@ -7,12 +7,12 @@ from msgspec.structs import replace as with_fields
 
 from protocol.views import RaceOptions, SeriesOptions
 from server.race.board_history import history_of
-from server.race.commands import LeaveSeat, ResignSeat, StopSeat
+from server.race.commands import ChooseDeal, GetReady, LeaveSeat, ResignSeat, StopSeat
 from server.race.machine import Race
 from server.race.shuffles import SeriesPlace
 from server.race.view import snapshot
 from server.rules.position import IllegalMove
-from tests.server.race.racing import Driven, new_race, nonce, options, started
+from tests.server.race.racing import Driven, new_race, nonce, options, seated, started
 
 SWAP = RaceOptions(series=SeriesOptions(format="swap", races=2), time_limit_s=60)
 SECOND = SeriesPlace(id="ABCDEF-1-00", number=2, nonces=(nonce(0), nonce(1)))
@@ -59,6 +59,15 @@ def test_it_shows_what_the_race_has_shown(chosen: RaceOptions, place: SeriesPlac
     assert race.next_deadline() is None
     assert race.apply(LeaveSeat(1), driven.record.started_at_ms + 99_000)
     assert race.seats[1].player is None
+
+
+def test_a_race_on_a_winnable_deal_shows_that_deal() -> None:
+    driven = seated(options(deal=None, winnable=True))
+    for seat in (0, 1):
+        driven.do(GetReady(seat, nonce(seat)), -9000)
+    driven.do(ChooseDeal(7), -3000)
+    driven.finish()
+    assert [seat.position for seat in concluded(driven).seats] == [seat.position for seat in driven.race.seats]
 
 
 def test_until_nobody_plays_its_shuffles_any_more_the_first_race_of_a_swap_is_sealed() -> None:

@@ -122,6 +122,20 @@ def test_while_all_are_away_their_graces_are_longer_and_if_they_end_at_once_all_
     assert driven.race.next_deadline() is None
 
 
+def test_whoever_comes_back_prolongs_no_other_absence_if_somebody_was_here_or_the_race_still_waits() -> None:
+    driven = started(options(grace_s=5, seats=3))
+    for seat in (0, 1):
+        driven.do(LoseConnection(seat), 1000)
+    assert driven.do(RegainConnection(0), 5000) == (ConnectionChanged(0, connected=True, away_until=None),)
+    assert driven.advance(6000) == (SeatEnded(1, "forfeited", 0, 6000, driven.position(1)),)
+
+    driven = seated(options(grace_s=5))
+    for seat in (0, 1):
+        driven.do(LoseConnection(seat), -9000)
+    assert driven.do(RegainConnection(0), -5000) == (ConnectionChanged(0, connected=True, away_until=None),)
+    assert driven.advance(-4000) == (SeatFreed(1),)
+
+
 def test_of_two_who_are_away_the_first_to_be_missed_too_long_loses() -> None:
     driven = started(options(grace_s=5))
     driven.do(LoseConnection(1), 1000)

@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.errors import Refusal
-from server.race.commands import LoseConnection, PlayMove, ResignSeat, StopSeat
+from server.race.commands import LoseConnection, PassTime, PlayMove, ResignSeat, StopSeat
 from server.race.events import RaceEnded, RaceStarted, SeatDealt, SeatEnded
 from tests.server.race.racing import START, WINNABLE, Driven, counting_down, greedy_line, options, replayed, seated, started, state_of
 
@@ -51,6 +51,12 @@ def test_advancing_again_to_the_same_moment_does_nothing() -> None:
     before = state_of(driven.race)
     assert driven.advance(0) == ()
     assert state_of(driven.race) == before
+
+
+def test_to_pass_the_time_does_what_is_due_and_no_more() -> None:
+    told, untold = counting_down(), counting_down()
+    assert told.race.apply(PassTime(), START) == untold.advance(0) != ()
+    assert state_of(told.race)["seats"] == state_of(untold.race)["seats"]
 
 
 def test_nothing_is_ever_due_after_it_was_done() -> None:

@@ -99,3 +99,17 @@ def test_without_a_search_the_number_is_0(winnable: bool) -> None:
     if winnable:
         driven.do(ChooseDeal(0), -3000)
     assert driven.finish().deal.k == 0
+
+
+def test_a_race_that_is_held_starts_once_all_are_ready_and_it_is_released_with_the_number_of_its_own_deal() -> None:
+    driven = seated(options(deal=None))
+    driven.race.held = True
+    driven.do(GetReady(0, nonce(0)), -9000)
+    assert not driven.race.is_held
+    assert driven.code(ChooseDeal(0), -8500) is ErrorCode.NOT_WAITING
+    assert driven.do(GetReady(1, nonce(1)), -8000) == (SeatReady(1),)
+    assert driven.race.is_held
+    assert driven.race.deal_wanted is None
+    assert driven.code(ChooseDeal(1), -7000) is ErrorCode.NOT_WAITING
+    assert driven.do(ChooseDeal(0, wait_ms=2000), -5000) == (StartSet(START, (0, 0)),)
+    assert driven.phase() == "countdown"

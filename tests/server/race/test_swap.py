@@ -23,7 +23,8 @@ from server.race.replay import frames
 from server.race.shuffles import SeriesPlace
 from server.race.view import see
 from server.rules.catalogue import rule_set
-from tests.server.race.racing import SECRET, Driven, nonce, options, played_and_stopped, started
+from tests.server.race import racing
+from tests.server.race.racing import SECRET, Driven, greedy, nonce, options, played_and_stopped, started
 from tests.server.race.test_secrecy import random_command
 from tests.server.race.watching import Watch
 
@@ -70,6 +71,18 @@ def test_only_the_time_limit_ends_the_race_before_both_have_ended() -> None:
     assert driven.states() == ["forfeited", "out-of-time"]
     assert driven.record.ended_at_ms == 60_000
     audit(driven.record)
+
+
+def test_a_win_leaves_the_other_the_time_to_play_its_own_shuffle(monkeypatch: pytest.MonkeyPatch) -> None:
+    # `greedy` wins the first of its two shuffles.
+    monkeypatch.setattr(racing, "SECRET", bytes(32))
+    driven = started(SWAP)
+    while driven.states()[0] == "racing":
+        driven.play(0, [greedy(driven.position(0))], 1000)
+    driven.play(1, driven.position(1).legal_moves()[:1], 50_000)
+    driven.finish()
+    assert driven.states() == ["won", "out-of-time"]
+    assert driven.record.ended_at_ms == 60_000
 
 
 def test_while_a_later_race_waits_a_seat_is_held_for_the_grace_of_the_series() -> None:
