@@ -378,10 +378,9 @@ class Race:
         if self.phase != "waiting" and due < seat.away_limit and self._are_all_away():
             yield seat.lose_connection(seat.away_limit)
             return
-        seat.away_until = None
         if self.phase == "waiting":
             yield self._free(seat)
-        elif seat.state in ("waiting", "racing"):
+        else:
             # Whoever races nobody could have stopped instead: so a lost line costs them no card that is home.
             is_alone = len(self.seats) == 1 and self.phase == "racing"
             yield from self._end(seat, "stopped" if is_alone else "forfeited", self.elapsed(due), due)
@@ -399,7 +398,7 @@ class Race:
         # Before the start, nobody may know even the counts of a position.
         yield seat.end(state, at_ms, shown=self.phase == "racing")
         left = sum(other.state != "forfeited" for other in self.seats)
-        if left == 1 < len(self.seats) and not self.options.swaps:
+        if left == 1 and not self.options.swaps:
             # Nobody can beat the last seat, however few cards it has home.
             self._walkover_at = now
             self._close.bring_forward(at_ms)
@@ -412,7 +411,7 @@ class Race:
     def _settle(self) -> Iterator[RaceEvent]:
         for seat in self.seats:
             seat.away_until = None
-            if seat.state in ("waiting", "racing") or seat.ended_at > self._close.at_ms:
+            if seat.state == "racing" or seat.ended_at > self._close.at_ms:
                 yield self._close.strike_out(seat, self.deal.firsts[seat.number])
         self.phase = "over"
         assert self.starts_at is not None

@@ -93,10 +93,13 @@ def test_after_the_close_a_connection_may_still_be_measured_faster_but_never_slo
     assert driven.seat(1).round_trip_ms == 120
     driven.do(LAST, 5000)
     for measured, counts in ((300, 120), (80, 80), (100, 80)):
-        driven.do(MeasureConnection(1, measured), 5001)
+        driven.do(MeasureConnection(1, measured), 5000)
         assert driven.seat(1).round_trip_ms == counts
     driven.do(MeasureConnection(2, 40), 5001)
     assert driven.seat(2).round_trip_ms == 0, "never measured before the close: no credit"
+    driven.finish()
+    driven.do(MeasureConnection(1, 300), 700_000)
+    assert driven.seat(1).round_trip_ms == 300, "nothing counts any more"
 
 
 def test_wins_at_the_same_millisecond_share_the_first_place() -> None:

@@ -101,6 +101,14 @@ def test_a_grace_that_ends_in_the_countdown_is_a_forfeit_before_the_start() -> N
     assert driven.finish().seats[0].ended_at_ms == 0
 
 
+def test_whoever_is_to_race_alone_forfeits_too_if_their_grace_ends_before_the_start() -> None:
+    driven = counting_down(options(seats=1, countdown_s=10, grace_s=5))
+    driven.do(LoseConnection(0), -9000)
+    assert driven.advance(-4000) == (SeatEnded(0, "forfeited", 0, 0, None),)
+    driven.advance(0)
+    assert [seat.state for seat in driven.record.seats] == ["forfeited"]
+
+
 def test_a_grace_that_ends_with_the_countdown_is_a_forfeit_just_after_the_start() -> None:
     driven = counting_down(options(grace_s=5, countdown_s=5, seats=3))
     driven.do(LoseConnection(0), -5000)

@@ -6,8 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.tournaments import Verdict
-from server.tournaments.absence import expiry, missing
-from server.tournaments.events import Paused, ResultCorrected, ResultEntered, Resumed, RoundPaired, Withdrawn
+from server.tournaments.absence import IDLE_DAYS, UNUSED_S, expiry, missing
+from server.tournaments.events import (
+    CalledOff,
+    CheckInOpened,
+    Entered,
+    Paused,
+    ResultCorrected,
+    ResultEntered,
+    Resumed,
+    RoundPaired,
+    Withdrawn,
+)
 from server.tournaments.pairing.rounds import Pairing, RaceResult
 from server.tournaments.state import TournamentState
 from tests.server.tournaments.test_commands import OPTIONS, entered
@@ -93,6 +103,35 @@ def test_a_round_to_which_nobody_comes_costs_nobody_anything(format_: str) -> No
     assert Paused not in map(type, missing(raced, absent(raced, *set("abcd").difference(first))))
 
 
+def test_no_bye_no_bot_and_no_table_that_somebody_has_left_hides_that_nobody_has_come() -> None:
+    byes = in_round(entered(replace(OPTIONS, format="elimination"), *"abcdef"), 1)
+    left = in_round(entered(replace(OPTIONS, rounds=3), *"abcdef"), 1).after(Withdrawn("a"), at_ms=3)
+    bots = entered(replace(OPTIONS, rounds=3), *"abcd")
+    for number in range(4):
+        bots = bots.after(Entered(f"bot:greedy:{number}", f"greedy {number}", None, "greedy"), at_ms=1)
+    for state in (byes, left, in_round(bots, 1)):
+        called = {entrant for race in state.crosstable.open_races for entrant in race.pairing.entrants if state.people[entrant].bot is None}
+        assert len(called) == 4
+        assert missing(state, absent(state, *called)) == (Paused("nobody has come to round 1"),)
+
+
+def test_a_race_of_somebody_who_has_left_since_and_a_ruling_both_show_that_others_could_have_come() -> None:
+    state = in_round(entered(replace(OPTIONS, rounds=3), *"abcdef"), 1)
+    won, first = RaceResult("first", (52, 10)), table_of(state, "a").first
+    for begun in (
+        state.after(ResultEntered(1, 1, 1, won, "record"), at_ms=3).after(Withdrawn(first), at_ms=4),
+        state.after(ResultCorrected(1, 1, 1, won), at_ms=3),
+    ):
+        others = {entrant for race in begun.crosstable.open_races for entrant in race.pairing.entrants}
+        assert Paused not in map(type, missing(begun, absent(begun, *others)))
+
+
+def test_whoever_misses_two_tables_of_a_knock_out_is_put_out_by_it_and_not_withdrawn() -> None:
+    once = missing_in(in_round(entered(replace(OPTIONS, format="elimination", double=True), *"abcd"), 1), "d")
+    second = in_round(once, 2)
+    assert len(missing(second, absent(second, "d"))) == 1
+
+
 def test_two_who_both_stay_away_forfeit() -> None:
     state = in_round(entered(replace(OPTIONS, rounds=1), *"ab"), 1)
     assert Paused not in map(type, missing(state, absent(state, *"ab")))
@@ -107,3 +146,15 @@ def test_an_idle_tournament_is_called_off_however_often_the_server_begins_anew()
     late = expiry(state, since_ms=60 * day_ms)
     assert late is not None
     assert late.at_ms == 60 * day_ms + 12 * 3600 * 1000
+
+
+def test_a_tournament_ends_sooner_if_only_its_director_and_bots_have_entered_and_never_while_something_is_to_happen() -> None:
+    bot = Entered("bot:greedy:1", "greedy 1", None, "greedy")
+    unused = entered(OPTIONS, "d").after(bot, at_ms=5)
+    assert expiry(unused, since_ms=0) == (1000 * UNUSED_S, "nobody has used it")
+    assert expiry(unused, since_ms=1000 * UNUSED_S) == (1000 * UNUSED_S * 5 // 4, "nobody has used it")
+    for used in (entered(OPTIONS, "d", "a"), others_win(in_round(unused, 1))):
+        last_ms = used.log[-1].at_ms
+        assert expiry(used, since_ms=0) == (last_ms + 1000 * IDLE_DAYS * 24 * 3600, "nothing has happened in it for 30 days")
+    for busy in (unused.after(CheckInOpened(), at_ms=6), in_round(unused, 1), unused.after(CalledOff(""), at_ms=6)):
+        assert expiry(busy, since_ms=0) is None
