@@ -59,7 +59,7 @@ class Ticket:
 
     def name_client(self, proxy: str, named: Sequence[str]) -> str:
         """Count the connection for its client from now on; returns the client's address. named: by the proxies, the nearest last."""
-        if self._admission is None or not self.by_proxy:
+        if self._admission is None:
             return proxy
         client = self._admission.proxies.client(proxy, named)
         self._admission.moved(self, client)

@@ -51,6 +51,7 @@ def test_an_address_has_its_share_and_others_theirs() -> None:
         AdmissionOutcome.CROWDED,
         AdmissionOutcome.ADMITTED,
     ]
+    assert admission.by_place == {"2001:db8::/64": 2, "2001:db8:0:1::/64": 1}
     first.hand_back()
     first.hand_back()
     assert [admission.enter("2001:db8::4").entry for _ in range(2)] == [AdmissionOutcome.ADMITTED, AdmissionOutcome.CROWDED]
@@ -136,7 +137,7 @@ def test_without_a_share_one_address_may_have_all() -> None:
 
 def test_only_so_many_are_told_why_and_the_next_are_turned_away() -> None:
     admission = Admission(most=1, most_per_address=1)
-    admission.enter("192.0.2.1")
+    inside = admission.enter("192.0.2.1")
     told = [admission.enter(f"192.0.2.{number % 2 + 1}") for number in range(REFUSED_AT_ONCE)]
     assert Counter(ticket.entry for ticket in told) == {
         AdmissionOutcome.FULL: REFUSED_AT_ONCE / 2,
@@ -148,6 +149,9 @@ def test_only_so_many_are_told_why_and_the_next_are_turned_away() -> None:
     assert admission.enter("192.0.2.3").entry is AdmissionOutcome.TURNED_AWAY
     told[0].hand_back()
     assert admission.enter("192.0.2.3").entry is AdmissionOutcome.FULL
+    inside.hand_back()
+    assert admission.by_place == {}
+    assert admission.enter("192.0.2.3").entry is AdmissionOutcome.ADMITTED
 
 
 def test_whoever_comes_too_fast_is_turned_away_without_taking_a_place_and_this_machine_never_does() -> None:
@@ -179,6 +183,34 @@ def test_through_a_proxy_only_websockets_can_come_too_fast_and_those_that_do_kee
         ticket.open_websocket(client)
     assert (hasty.entry, calm.entry) == (AdmissionOutcome.CROWDED, AdmissionOutcome.ADMITTED)
     assert (admission.inside, refused) == (1, [hasty])
+    hasty.open_websocket("192.0.2.9")
+    assert refused == [hasty]
+
+
+def test_whether_a_connection_comes_too_fast_is_asked_once_of_its_client_and_never_of_a_proxy() -> None:
+    asked: list[str] = []
+    admission = Admission(most=10, most_per_address=5, proxies=PROXIES, is_calm=lambda host: asked.append(host) is None)
+    for host in ("192.0.2.1", "10.0.0.1"):
+        ticket = admission.enter(host)
+        client = ticket.name_client(host, ["192.0.2.2"])
+        for _ in range(2):
+            ticket.open_websocket(client)
+    assert asked == ["192.0.2.1", "192.0.2.2"]
+
+
+def test_a_connection_that_has_ended_or_was_not_let_in_takes_no_place_and_gives_none() -> None:
+    admission = Admission(most=1, most_per_address=1, proxies=PROXIES)
+    ended = admission.enter("10.0.0.1")
+    ended.hand_back()
+    inside, refused = admission.enter("192.0.2.1"), admission.enter("192.0.2.2")
+    assert ended.name_client("10.0.0.1", ["192.0.2.3"]) == "10.0.0.1"
+    for ticket in (ended, refused):
+        ticket.open_websocket("192.0.2.3")
+        ticket.rest(lambda: pytest.fail("it has no place to give"))
+    assert admission.enter("192.0.2.4").entry is AdmissionOutcome.FULL
+    ended.wake()
+    inside.hand_back()
+    assert (admission.inside, admission.by_place) == (0, {})
 
 
 HOSTS = st.sampled_from(["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "127.0.0.1"])
@@ -270,3 +302,28 @@ def test_who_rests_gives_way_to_who_needs_the_place_the_longest_first() -> None:
     for ticket in tickets.values():
         ticket.hand_back()
     assert admission.inside == 2
+
+
+def test_nobody_who_rests_gives_way_while_there_is_room() -> None:
+    admission = Admission(most=10, most_per_address=3)
+    admission.enter("192.0.2.1").rest(lambda: pytest.fail("there was room"))
+    assert [admission.enter(host).entry for host in ("192.0.2.1", "192.0.2.2")] == [AdmissionOutcome.ADMITTED] * 2
+
+
+def test_who_comes_through_a_proxy_makes_those_rest_no_longer_who_have_their_address() -> None:
+    admission = Admission(most=10, most_per_address=1, proxies=PROXIES)
+    gone: list[str] = []
+    resting, coming = (admission.enter("10.0.0.1") for _ in range(2))
+    assert (admission.inside, admission.by_place) == (2, {})
+    resting.name_client("10.0.0.1", ["192.0.2.1"])
+    resting.rest(lambda: gone.append("first"))
+    coming.name_client("10.0.0.1", ["192.0.2.1"])
+    assert (gone, coming.entry, admission.by_place) == (["first"], AdmissionOutcome.ADMITTED, {"192.0.2.1": 1})
+
+
+def test_who_was_not_let_in_is_not_let_in_by_naming_their_client_either() -> None:
+    admission = Admission(most=1, most_per_address=1, proxies=PROXIES)
+    inside, refused = admission.enter("192.0.2.1"), admission.enter("10.0.0.1")
+    inside.hand_back()
+    refused.name_client("10.0.0.1", ["192.0.2.2"])
+    assert (refused.entry, admission.inside) == (AdmissionOutcome.FULL, 0)

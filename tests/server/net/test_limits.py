@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.net.limits import CODES_A_SECOND, CODES_AT_ONCE, TRIED_S, CodeGuesses, RateDecision, RateLimit, Seldom
+from server.net import limits
+from server.net.limits import CODES_A_SECOND, CODES_AT_ONCE, TRIED_S, AddressRates, CodeGuesses, RateDecision, RateLimit, Seldom
 
 RATES = st.floats(0.1, 1000)
 BURSTS = st.integers(1, 100)
@@ -55,6 +57,37 @@ def test_whoever_owes_waits_until_it_is_paid() -> None:
     limit.owe(0, 30)
     assert limit.judge(1, 1) is not RateDecision.PASS
     assert limit.judge(1.2, 1) is RateDecision.PASS
+
+
+def test_what_is_owed_later_is_taken_from_what_has_come_in_since() -> None:
+    limit = RateLimit(rate=10, burst=40)
+    assert limit.judge(0, 40) is RateDecision.PASS
+    limit.owe(2, 30)
+    assert (limit.tokens, limit.judge(3, 1)) == (-10, RateDecision.TELL)
+    limit.owe(9, 30)
+    assert limit.tokens == 10
+
+
+def test_a_peer_is_forgiven_once_half_the_burst_is_there_again() -> None:
+    for since, told in ((2.5, RateDecision.DROP), (3, RateDecision.TELL)):
+        limit = RateLimit(rate=1, burst=6)
+        assert [limit.judge(0, 6), limit.judge(0)] == [RateDecision.PASS, RateDecision.TELL]
+        assert [limit.judge(since, 2), limit.judge(since, 2)] == [RateDecision.PASS, told]
+
+
+def test_of_too_many_addresses_the_one_unheard_of_for_longest_starts_afresh() -> None:
+    rates = AddressRates(rate=0, burst=1, addresses=2)
+    one, two, three = "192.0.2.1", "192.0.2.2", "192.0.2.3"
+    assert [rates.allow(host, 0) for host in (one, two, one, three)] == [True, True, False, True]
+    assert [rates.allow(host, 0) for host in (one, two)] == [False, True]
+    assert [rates.allow("a socket of this machine", 0) for _ in range(2)] == [True, True]
+
+
+def test_of_too_many_codes_the_oldest_costs_its_address_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "TRIED", 2)
+    monkeypatch.setattr(limits, "CODES_AT_ONCE", 3)
+    guesses = CodeGuesses()
+    assert [guesses.allow("192.0.2.1", code, 0) for code in "ABCCBA"] == [True] * 5 + [False]
 
 
 def test_a_price_beyond_the_burst_is_a_whole_burst() -> None:

@@ -9,13 +9,33 @@ import pytest
 from msgspec.structs import replace
 
 from protocol.errors import ErrorCode, Refusal
-from protocol.tournament_messages import AddBot, CheckIn, CorrectResult, EnterTournament, LeaveTournament, RemoveEntrant
+from protocol.tournament_messages import (
+    AddBot,
+    CheckIn,
+    CorrectResult,
+    EnterTournament,
+    LeaveTournament,
+    RemoveEntrant,
+    StartTournament,
+)
 from protocol.tournaments import TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey
 from server.store.port import name_key
 from server.tournaments import commands
-from server.tournaments.commands import OWN_DECISIONS, Asker, TournamentCommand, decide
-from server.tournaments.events import Entered, Finished, LoggedEvent, ResultEntered, Returned, RoundPaired, Withdrawn
+from server.tournaments.commands import OWN_DECISIONS, Asker, Decision, TournamentCommand, decide, when_due
+from server.tournaments.events import (
+    NO_CHECK_IN,
+    BoardsKeyGiven,
+    CheckedIn,
+    CheckInOpened,
+    Entered,
+    Finished,
+    LoggedEvent,
+    ResultEntered,
+    Returned,
+    RoundPaired,
+    Withdrawn,
+)
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import LEAVERS_KEPT, TournamentState, new_state
 from server.tournaments.views import document
@@ -152,6 +172,30 @@ def test_a_director_who_has_entered_since_they_asked_gets_no_key_of_the_boards()
     with pytest.raises(Refusal) as caught:
         decide(state, DIRECTOR, AskBoardsKey(code="KXQWZP"))
     assert caught.value.code is ErrorCode.NO_KEY
+
+
+def test_what_is_as_asked_for_already_is_decided_without_an_event() -> None:
+    state = entered(replace(OPTIONS, check_in_s=60), *"ab").after(CheckInOpened(), at_ms=2)
+    check_in, nonce = CheckIn(id="ABCDEF", nonce="ab" * 16), "ab" * 16
+    for asker, was, events in (
+        (Asker("a", "A", None), state, (CheckedIn("a", nonce),)),
+        (Asker("b", "B", None), state.after(Withdrawn("b", NO_CHECK_IN), at_ms=3), (Returned("b"), CheckedIn("b", nonce))),
+        (DIRECTOR, state, (BoardsKeyGiven(),)),
+    ):
+        command = check_in if asker is not DIRECTOR else AskBoardsKey(code="KXQWZP")
+        assert decide(was, asker, command) == Decision(events)
+        assert decide(was.after_all(events, at_ms=4), asker, command) == Decision()
+
+
+def test_a_tournament_that_is_played_out_is_over_by_the_clock_and_cannot_be_started_again() -> None:
+    over = played_out(entered(replace(OPTIONS, rounds=1), *"ab"))
+    *before, last = over.log
+    state = entered(replace(OPTIONS, rounds=1)).after_all([entry.event for entry in before], at_ms=3)
+    assert when_due(state) == Decision((last.event,))
+    for each in (state, over):
+        with pytest.raises(Refusal) as caught:
+            decide(each, DIRECTOR, StartTournament(id="ABCDEF"))
+        assert caught.value.code is ErrorCode.NOT_NOW
 
 
 def sentence_of(state: TournamentState, asker: Asker, command: TournamentCommand) -> str:
