@@ -93,7 +93,7 @@ class Elimination(Format):
                     lives[side] -= 1 if side == loser else lives[side]
                     if not lives[side]:
                         out[side] = standoff.match.stage
-        last = 1 + max((standoff.match.stage for standoff in standoffs), default=0)
+        last = 1 + max(standoff.match.stage for standoff in standoffs)
         reached = {entrant: out.get(entrant, last) for entrant in crosstable.seeds}
         best = 1 if last in reached.values() else 2
         scores = score(crosstable, rounds=len(crosstable.rounds), forfeits_are_played=True)
@@ -143,7 +143,7 @@ class Elimination(Format):
         results: dict[str, tuple[Side, Side]] = {}
         for paired in crosstable.rounds:
             for pairing in paired.pairings:
-                result = crosstable.result(paired.number, pairing.table) if pairing.counted else None
+                result = crosstable.result(paired.number, pairing.table)
                 if result is not None:
                     first, second = pairing.first, pairing.second
                     results[pairing.match] = {"first": (first, second), "second": (second, first)}.get(result.verdict, (None, None))

@@ -92,7 +92,7 @@ class Scores:
             first = [
                 entrant for entrant in left if all(points[entrant] > points[other] + missing[other] for other in left if other != entrant)
             ]
-            if not first or len(left) == 1:
+            if not first:
                 break
             places[first[0]] = len(places) + 1
             left.remove(first[0])

@@ -189,7 +189,12 @@ def test_through_a_proxy_only_websockets_can_come_too_fast_and_those_that_do_kee
 
 def test_whether_a_connection_comes_too_fast_is_asked_once_of_its_client_and_never_of_a_proxy() -> None:
     asked: list[str] = []
-    admission = Admission(most=10, most_per_address=5, proxies=PROXIES, is_calm=lambda host: asked.append(host) is None)
+
+    def is_calm(host: str) -> bool:
+        asked.append(host)
+        return True
+
+    admission = Admission(most=10, most_per_address=5, proxies=PROXIES, is_calm=is_calm)
     for host in ("192.0.2.1", "10.0.0.1"):
         ticket = admission.enter(host)
         client = ticket.name_client(host, ["192.0.2.2"])

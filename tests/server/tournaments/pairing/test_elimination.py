@@ -297,3 +297,12 @@ def test_whoever_went_on_stays_once_the_next_round_is_paired() -> None:
 def test_the_bracket_names_its_final() -> None:
     tournament = play(field_of(Elimination(double=True), 3), better_seed_wins)
     assert pairing_of(tournament.rounds[-1], "F").entrants == ("a", "b")
+
+
+def test_whoever_has_withdrawn_has_no_table_for_a_bye() -> None:
+    tournament = pair_next(field_of(Elimination(), 8))
+    for race in tournament.open_races:
+        neither = RaceResult("neither", forfeit=True)
+        tournament = enter(tournament, race, neither if race.pairing.table == 1 else better_seed_wins(race))
+    assert tables(tournament.next_round()) == [("b", "c"), ("d", None)]
+    assert tables(tournament.withdraw("d").next_round()) == [("b", "c")]

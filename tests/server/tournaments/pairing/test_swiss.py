@@ -139,6 +139,12 @@ def test_a_bye_is_won_or_lost_against_the_house() -> None:
         assert [(row.points, row.home) for row in raced.standings if row.entrant == "c"] == [(points, 30)]
 
 
+def test_whoever_wins_by_forfeit_has_had_a_bye_and_whoever_loses_by_it_has_not() -> None:
+    tournament = pair_next(field_of(Swiss(2), 2)).enter_result(1, 1, RaceResult("first", forfeit=True))
+    scores = score(tournament, rounds=2, forfeits_are_played=False)
+    assert [contender(scores, entrant).byes for entrant in "ab"] == [1, 0]
+
+
 def test_it_ends_early_when_nobody_is_left_to_meet() -> None:
     tournament = play(field_of(Swiss(9), 3), better_seed_wins, rounds=1).withdraw("a").withdraw("b")
     assert tournament.next_round() is None

@@ -195,3 +195,26 @@ def test_a_race_that_somebody_did_not_come_to_is_no_return() -> None:
 def test_a_round_missed_before_one_that_was_run_counts_as_scored() -> None:
     tournament = played(Swiss(3), 4, "1-3 2-4\n1-2 4.\n3-2 1-4", {2: (3,)})
     assert row_of(tournament, 1).tie_breaks[0] == 1.0 + 1.0 + 1.0
+
+
+@pytest.mark.parametrize(("second", "adjusted"), [("1-4 2-3", 0.5), ("4+1 2-3", 1.5), ("1+4 2-3", 1.0)])
+def test_only_whoever_did_not_come_goes_on_missing_rounds_at_a_table(second: str, adjusted: float) -> None:
+    away = played(Swiss(3), 4, f"1-2 3.\n{second}\n1-3 2.", {1: (4,), 3: (4,)})
+    assert score(away, rounds=3, forfeits_are_played=False).adjusted("4") == adjusted
+
+
+def test_among_equals_who_have_not_all_met_only_those_ahead_in_any_case_are_ahead() -> None:
+    scores = score(played(Swiss(2), 4, "1-2 3-4\n1-3 2-4", {}), rounds=2, forfeits_are_played=False)
+    assert scores.direct_encounter(("1", "2", "3"), 1) == {"1": 1, "2": 2, "3": 2}
+
+
+def test_a_race_won_by_forfeit_is_worth_no_more_than_ones_own_points_unless_it_counts_as_played() -> None:
+    tournament = played(Swiss(3), 4, "1+2 3-4\n2-3 4-1\n2-4 3-1", {})
+    scores = [score(tournament, rounds=3, forfeits_are_played=are_played) for are_played in (False, True)]
+    assert [each.buchholz("1") for each in scores] == [4, 5]
+    assert [each.direct_encounter(("1", "2"), 1) for each in scores] == [{"1": 1, "2": 1}, {"1": 1, "2": 2}]
+
+
+def test_the_dummy_opponent_has_half_a_point_a_round_at_most() -> None:
+    byes = played(Swiss(2), 3, "1. 2-3\n1. 2-3", {})
+    assert score(byes, rounds=2, forfeits_are_played=False).buchholz("1") == 2
