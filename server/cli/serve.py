@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_type_hints
 from urllib.parse import urlsplit
 
 import typer
+from typer import Option
 
 from server.cli.shared import fail, true_record
 from server.config import DEFAULT_CONNECTIONS, DEFAULTS, BadSettings, Settings
@@ -18,127 +20,92 @@ from server.runtime.log_lines import log_to
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     import trio
 
 logger = logging.getLogger("carpet")
 
 
+_OPTIONS: Final[dict[str, Any]] = {
+    "host": Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody."),
+    "port": Option(metavar="PORT", help="Port to listen on; 0 takes any free one."),
+    "tls_cert": Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://."),
+    "tls_key": Option(metavar="FILE", help="PEM file with the certificate's private key."),
+    "rate": Option(metavar="N", help="Messages a second that one client may send."),
+    "burst": Option(metavar="N", help="Messages that one client may send at once."),
+    "max_rooms": Option(metavar="N", help="The most races held at once."),
+    "max_connections": Option(
+        metavar="N", help=f"The most connections at once. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
+    ),
+    "max_connections_per_address": Option(
+        metavar="N",
+        help="The most connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit.",
+    ),
+    "database": Option(
+        metavar="WHERE",
+        envvar="CARPET_DATABASE",
+        help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
+        " server stops and then nothing. [default: carpet.sqlite3 in the folder that CARPET_HOME names, or else in your data folder]",
+    ),
+    "cluster": Option(
+        metavar="URL",
+        help="The redis:// URL of the Valkey or Redis through which several servers form one place to play. They also share the"
+        " PostgreSQL of --database.",
+    ),
+    "advertise": Option(
+        metavar="URL", help="With --cluster: the address at which players reach this server, such as wss://n2.carpet.example."
+    ),
+    "wait_for_database_s": Option(
+        "--wait-for-database", metavar="SECONDS", help="How long to wait for a database that does not answer at the start."
+    ),
+    "prune_after_days": Option(
+        "--prune-after",
+        metavar="DAYS",
+        help="Delete rooms without a race, players who only said hello and challenges nobody took up after this time; 0 for never.",
+    ),
+    "origins": Option("--origin", metavar="URL", help="Web origin whose pages may connect, such as https://example.org; may be repeated."),
+    "embedders": Option(
+        "--embed-in",
+        metavar="URL",
+        help="Web origin whose pages may show races in a frame, by /embed/CODE; * for all; may be repeated.",
+    ),
+    "trusted_proxies": Option(
+        "--trusted-proxy",
+        metavar="NETWORK",
+        help="A proxy's address or network: the client's address is taken from its X-Forwarded-For or Forwarded; may be repeated.",
+    ),
+    "bot_pace": Option(help="House bots play at the pace of a person, or as fast as they can."),
+    "workers": Option(
+        metavar="N", help="The most processes for long tasks: finding winnable deals, pairing large rounds, checking records, making pages."
+    ),
+    "plain_sockets": Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with."),
+    "trust_pings": Option(
+        "--trust-pings",
+        help="Credit players with the round trip that pings show, if the system cannot measure it: behind a --trusted-proxy, or not on"
+        " Linux.",
+    ),
+    "records": Option("--with-record", metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
+    "exit_with_parent": Option("--exit-with-parent", help="Stop when standard input ends, as it does when its writer dies."),
+    "metrics": Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; without HOST, only from this machine."),
+    "admin_socket": Option(
+        metavar="PATH", help="Unix socket for `carpet-server admin`. [default: the database's name with -admin; none for `memory`]"
+    ),
+    "log_level": Option(help="How much to log to standard error."),
+    "log_format": Option(help="Lines of the log as text, or each as a JSON object."),
+}
+"""The options of `carpet-server serve`, as its help shows them. Their types and defaults are those of `serve`, or else of `Settings`."""
+
+
 def serve(
-    host: Annotated[str, typer.Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody.")] = DEFAULTS.host,
-    port: Annotated[int, typer.Option(metavar="PORT", help="Port to listen on; 0 takes any free one.")] = DEFAULTS.port,
-    tls_cert: Annotated[
-        str | None, typer.Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://.")
-    ] = None,
-    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="PEM file with the certificate's private key.")] = None,
-    rate: Annotated[float, typer.Option(metavar="N", help="Messages a second that one client may send.")] = DEFAULTS.rate,
-    burst: Annotated[int, typer.Option(metavar="N", help="Messages that one client may send at once.")] = DEFAULTS.burst,
-    max_rooms: Annotated[int, typer.Option(metavar="N", help="The most races held at once.")] = DEFAULTS.max_rooms,
-    max_connections: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help=f"The most connections at once. [default: {DEFAULT_CONNECTIONS}, or as many as the system lets it open files]"
-        ),
-    ] = None,
-    max_connections_per_address: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="The most connections at once from one IPv4 address or IPv6 /64 network other than this machine's own; 0 for no limit.",
-        ),
-    ] = DEFAULTS.max_connections_per_address,
-    database: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            envvar="CARPET_DATABASE",
-            help="Where races and players are kept: a SQLite file, a postgresql:// URL, or `memory`, which holds every race until the"
-            " server stops and then nothing. [default: carpet.sqlite3 in the folder that CARPET_HOME names, or else in your data folder]",
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The redis:// URL of the Valkey or Redis through which several servers form one place to play. They also share the"
-            " PostgreSQL of --database.",
-        ),
-    ] = None,
-    advertise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="With --cluster: the address at which players reach this server, such as wss://n2.carpet.example."
-        ),
-    ] = None,
-    wait_for_database: Annotated[
-        int, typer.Option(metavar="SECONDS", help="How long to wait for a database that does not answer at the start.")
-    ] = DEFAULTS.wait_for_database_s,
-    prune_after: Annotated[
-        int,
-        typer.Option(
-            metavar="DAYS",
-            help="Delete rooms without a race, players who only said hello and challenges nobody took up after this time; 0 for never.",
-        ),
-    ] = DEFAULTS.prune_after_days,
-    origin: Annotated[
-        list[str] | None,
-        typer.Option(metavar="URL", help="Web origin whose pages may connect, such as https://example.org; may be repeated."),
-    ] = None,
-    embed_in: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="URL",
-            help="Web origin whose pages may show races in a frame, by /embed/CODE; * for all; may be repeated.",
-        ),
-    ] = None,
-    trusted_proxy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NETWORK",
-            help="A proxy's address or network: the client's address is taken from its X-Forwarded-For or Forwarded; may be repeated.",
-        ),
-    ] = None,
-    bot_pace: Annotated[
-        Literal["human", "full"], typer.Option(help="House bots play at the pace of a person, or as fast as they can.")
-    ] = "human",
-    workers: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="The most processes for long tasks: finding winnable deals, pairing large rounds, checking records, making pages.",
-        ),
-    ] = DEFAULTS.workers,
-    plain_sockets: Annotated[
-        bool, typer.Option("--plain-sockets", help="Serve each connection in a task of its own, as over TLS: slower, to compare with.")
-    ] = False,
-    trust_pings: Annotated[
-        bool,
-        typer.Option(
-            "--trust-pings",
-            help="Credit players with the round trip that pings show, if the system cannot measure it: behind a --trusted-proxy, or not on"
-            " Linux.",
-        ),
-    ] = False,
-    with_record: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="The record of a race that can be played on here, as JSON; may be repeated."),
-    ] = None,
-    exit_with_parent: Annotated[
-        bool, typer.Option("--exit-with-parent", help="Stop when standard input ends, as it does when its writer dies.")
-    ] = False,
-    metrics: Annotated[
-        str | None,
-        typer.Option(metavar="[HOST:]PORT", help="Where Prometheus can ask for /metrics; without HOST, only from this machine."),
-    ] = None,
-    admin_socket: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH", help="Unix socket for `carpet-server admin`. [default: the database's name with -admin; none for `memory`]"
-        ),
-    ] = None,
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], typer.Option(help="How much to log to standard error.")] = "info",
-    log_format: Annotated[Literal["text", "json"], typer.Option(help="Lines of the log as text, or each as a JSON object.")] = "text",
+    *,
+    database: str | None = None,
+    bot_pace: Literal["human", "full"] = "human",
+    records: tuple[str, ...] = (),
+    exit_with_parent: bool = False,
+    log_level: Literal["debug", "info", "warning", "error"] = "info",
+    log_format: Literal["text", "json"] = "text",
+    **given: Any,
 ) -> None:
     """Serve races until SIGINT or SIGTERM. Prints `listening on ws://HOST:PORT` once it accepts connections.
 
@@ -151,32 +118,9 @@ def serve(
     # The library logs every connection at INFO, and every peer that is not a WebSocket client with a traceback.
     logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level == "debug" else logging.CRITICAL)
     try:
-        settings = Settings(
-            host=host,
-            port=port,
-            tls_cert=tls_cert,
-            tls_key=tls_key,
-            rate=rate,
-            burst=burst,
-            max_rooms=max_rooms,
-            max_connections=max_connections,
-            max_connections_per_address=max_connections_per_address,
-            plain_sockets=plain_sockets,
-            trust_pings=trust_pings,
-            database=database,
-            wait_for_database_s=wait_for_database,
-            prune_after_days=prune_after,
-            origins=tuple(origin or ()),
-            embedders=tuple(embed_in or ()),
-            trusted_proxies=tuple(trusted_proxy or ()),
-            bots_wait=bot_pace == "human",
-            workers=workers,
-            metrics=metrics,
-            admin_socket=admin_socket,
-            records=tuple(true_record(file) for file in with_record or ()),
-            cluster=cluster,
-            advertise=advertise,
-        )
+        fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+        played_on = tuple(true_record(file) for file in records)
+        settings = Settings(**fields, database=database, bots_wait=bot_pace == "human", records=played_on)
     except BadSettings as error:
         fail(str(error), 2)
 
@@ -197,6 +141,18 @@ def serve(
     except* BrokenPipeError as group:
         # The program that started it has gone and cannot be told where it listens: end as any command does whose reader is gone.
         raise _first(group) from None
+
+
+def _parameters() -> Iterator[inspect.Parameter]:
+    own, fields = inspect.signature(serve, eval_str=True).parameters, get_type_hints(Settings, localns={"Record": object})
+    for name, option in _OPTIONS.items():
+        kind, default = (own[name].annotation, own[name].default) if name in own else (fields[name], getattr(DEFAULTS, name))
+        kind = list[str] if default == () else kind
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+serve.__signature__ = inspect.Signature(list(_parameters()))  # type: ignore[attr-defined]
+serve.__annotations__ = {}
 
 
 def _first(group: BaseException) -> BaseException:
