@@ -9,6 +9,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
@@ -83,8 +84,8 @@ def with_looks(*, bell: bool = True) -> Callable[[Callable[..., None]], Callable
         @functools.wraps(command)
         def typed(**given: Any) -> None:
             theme = given.pop("theme", None)
-            wanted = {name: bool(given.pop(name, not bell and name == "no_bell")) for name in LOOKS}
-            command(**given, settings=settings_of(**wanted, theme=theme))
+            wanted = {name for name in LOOKS if given.pop(name, not bell and name == "no_bell")}
+            command(**given, settings=settings_of(wanted, theme))
 
         signature = inspect.signature(command, eval_str=True)
         parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "settings"]
@@ -123,33 +124,26 @@ def _theme(read: Callable[[], Value]) -> Value:
         fail(str(error), MISUSED)
 
 
-def settings_of(
-    four_colour: bool = False,
-    colour_blind: bool = False,
-    ascii_only: bool = False,
-    pictures: bool = False,
-    no_motion: bool = False,
-    no_bell: bool = False,
-    tones: bool = False,
-    theme: Path | None = None,
-) -> UiSettings:
-    if four_colour and colour_blind:
+def settings_of(wanted: AbstractSet[str] = frozenset(), theme: Path | None = None) -> UiSettings:
+    """wanted: of the LOOKS."""
+    colours = wanted & {"four_colour", "colour_blind"}
+    if len(colours) == 2:
         fail("--four-colour and --colour-blind are two palettes: choose one.", MISUSED)
-    if no_bell and tones:
+    if {"no_bell", "tones"} <= wanted:
         fail("--no-bell and --tones do not go together: tones take the bell's place.", MISUSED)
-    if theme is not None and (four_colour or colour_blind):
+    if theme is not None and colours:
         fail("--theme goes with neither --four-colour nor --colour-blind: choose one.", MISUSED)
 
-    named = "four" if four_colour else "safe" if colour_blind else theme
+    named = "four" if "four_colour" in wanted else "safe" if colours else theme
     palette = None if named is None else palette_from(Path(named))
     usual = _theme(lambda: looks.settings_with(palette, complain=lambda why: complain(f"carpet: {why}")))
     return replace(
         usual,
-        ascii=usual.ascii or ascii_only,
-        bell=tones or (usual.bell and not no_bell),
-        tones=tones or (usual.tones and not no_bell),
-        pictures=pictures,
-        motion=usual.motion and not no_motion,
+        ascii=usual.ascii or "ascii_only" in wanted,
+        bell="tones" in wanted or (usual.bell and "no_bell" not in wanted),
+        tones="tones" in wanted or (usual.tones and "no_bell" not in wanted),
+        pictures="pictures" in wanted,
+        motion=usual.motion and "no_motion" not in wanted,
     )
 
 

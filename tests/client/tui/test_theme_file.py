@@ -100,7 +100,7 @@ def test_a_theme_that_is_chosen_is_used_by_every_command_and_the_menu_until_anot
     assert settings_of() == replace(settings, palette="four")
     assert "green table (used)" in (listed := run(capsys, "theme", "list").out)
     assert "a theme of your own\n" in listed
-    assert settings_of(colour_blind=True).palette == settings_of(theme=Path("safe")).palette == "safe"
+    assert settings_of({"colour_blind"}).palette == settings_of(theme=Path("safe")).palette == "safe"
     assert "goes with neither" in run(capsys, "play", "--theme", "safe", "--four-colour").sentence
 
     assert run(capsys, "theme", "use", "four").status == 0
@@ -122,8 +122,8 @@ def test_what_was_chosen_by_keys_is_there_the_next_time_and_a_word_on_the_comman
     chosen = UiSettings(palette="none", ascii=True, bell=False, motion=False, tones=True)
     keep_looks(replace(chosen, by_key=frozenset({"palette", "ascii", "bell", "motion"})))
     assert settings_of() == replace(chosen, tones=False)
-    assert settings_of(theme=Path("four"), tones=True) == replace(chosen, palette="four", bell=True)
-    assert settings_of(no_bell=True) == settings_of()
+    assert settings_of({"tones"}, Path("four")) == replace(chosen, palette="four", bell=True)
+    assert settings_of({"no_bell"}) == settings_of()
     (tmp_path / "usual.json").write_text("[]")
     keep_looks(replace(chosen, by_key=frozenset({"ascii"})))
     assert "with what you chose last is damaged" in capsys.readouterr().err
