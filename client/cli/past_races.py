@@ -74,7 +74,7 @@ def history(
         )
         print_sentence(f"No races yet.{boards}")
     else:
-        print_text("\n".join(table(races, width=shutil.get_terminal_size().columns, zone=None)))
+        print_text("\n".join(table(races, width=shutil.get_terminal_size().columns)))
 
 
 @app.command(epilog="Example: carpet export carpet.example HKTRWM-1-0a1b2c3d4e5f race.json")
@@ -137,7 +137,7 @@ def stats(
         return
 
     width = shutil.get_terminal_size().columns
-    print_text("\n".join(statistics_lines(counted, who=who, width=width, ascii_only=not prints(BLOCKS), zone=None)))
+    print_text("\n".join(statistics_lines(counted, who=who, width=width, ascii_only=not prints(BLOCKS))))
     if len(races) == MOST_COUNTED:
         print_sentence(f"These are the last {MOST_COUNTED} races; older ones are left out.")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 
 from msgspec import Struct
 
@@ -75,7 +75,7 @@ def _own(seats: Sequence[HistorySeat], players: Collection[str], names: Collecti
     return None
 
 
-def table(races: Iterable[PastRace], *, width: int = NARROWEST, zone: tzinfo | None = UTC) -> list[str]:
+def table(races: Iterable[PastRace], *, width: int = NARROWEST, zone: tzinfo | None = None) -> list[str]:
     """The lines of a table, headings first, `width` cells wide if at all possible. zone: None for the machine's own."""
     listed = list(races)
     rows = [_row(past, zone) for past in listed]

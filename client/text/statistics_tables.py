@@ -6,7 +6,7 @@ Pure. All text from a server is cleaned, and no number is wider than its column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 from typing import Final
 
 from client.text.chart import chart, shown
@@ -45,7 +45,7 @@ _FIGURES: Final = (
 _MET: Final = (("met", 5), ("won", 4), ("drawn", 5), ("lost", 4))
 
 
-def statistics_lines(statistics: Statistics, *, who: str, width: int, ascii_only: bool, zone: tzinfo | None = UTC) -> list[str]:
+def statistics_lines(statistics: Statistics, *, who: str, width: int, ascii_only: bool, zone: tzinfo | None = None) -> list[str]:
     """The whole page. who: whose races they are. width: taken as at least 80 cells. zone: None for the machine's own."""
     width = max(width, NARROWEST)
     lines = _heading(statistics, who)

@@ -148,20 +148,20 @@ async def run_replay(replay: TimeLine, *, settings: UiSettings, keys: TextIO, sc
     return await App(NoLink(), ui, screen=screen, keys=keys).run()
 
 
-async def run_menu(menu: StartMenu, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
+async def run_menu(menu: StartMenu, *, settings: UiSettings) -> AppOutcome:
     """Show the menu until the player has chosen. The outcome's `command` is empty if they quit."""
-    return await App(NoLink(), first_ui(menu, settings), screen=screen).run()
+    return await App(NoLink(), first_ui(menu, settings)).run()
 
 
-async def run_you(profiles: Profiles, *, settings: UiSettings, screen: Display | None = None) -> AppOutcome:
+async def run_you(profiles: Profiles, *, settings: UiSettings) -> AppOutcome:
     """Show the page about the player, and the races on it, until they have seen enough. Returns how it ended."""
-    return await App(NoLink(), first_ui(StartYou(), settings), screen=screen, jobs=Jobs(profiles=profiles)).run()
+    return await App(NoLink(), first_ui(StartYou(), settings), jobs=Jobs(profiles=profiles)).run()
 
 
 class App:
     """One run of the client's screens."""
 
-    def __init__(self, link: Link, ui: Ui, *, screen: Display | None, keys: TextIO | None = None, jobs: Jobs = USUAL_JOBS) -> None:
+    def __init__(self, link: Link, ui: Ui, *, screen: Display | None = None, keys: TextIO | None = None, jobs: Jobs = USUAL_JOBS) -> None:
         self._link = link
         self._jobs = jobs
         self._driver = Driver(
