@@ -17,7 +17,7 @@ from client.game.board import top_home
 from protocol.views import View
 
 
-class Press(NamedTuple):
+class Pressed(NamedTuple):
     """The result of a press: a move to send, or else the place held from now on, if any. known: whether the press meant anything."""
 
     move: str | None = None
@@ -93,22 +93,22 @@ def suggested(view: View, place: str) -> str | None:
     return min(gaps, key=lambda move: list(view.piles).index(target(move))) if gaps and not builds else None
 
 
-def press(view: View, held: str, place: str) -> Press:
+def press(view: View, held: str, place: str) -> Pressed:
     """What pressing `place` does while `held` is held (empty for nothing)."""
     if held:
         if place == held:
-            return Press(move=suggested(view, held))
+            return Pressed(move=suggested(view, held))
         begins = moves_from(view, held)
         # Both `p4:p7` and `p7:p4` can be legal: the place pressed first gives the card, unless no move begins there.
         between = [move for move in begins if destination(view, move) == place]
         if not begins:
             between = [move for move in moves_onto(view, held) if source(move) == place]
         if between:
-            return Press(move=between[0])
+            return Pressed(move=between[0])
     moves = moves_from(view, place) or moves_onto(view, place)
     if len(moves) == 1:
-        return Press(move=moves[0])
-    return Press(held=place) if moves else Press(known=False)
+        return Pressed(move=moves[0])
+    return Pressed(held=place) if moves else Pressed(known=False)
 
 
 def made(before: View, after: View) -> tuple[str, str] | None:

@@ -54,7 +54,7 @@ class JumpTo(Struct, frozen=True):
     t_ms: int
 
 
-class LetGo(Struct, frozen=True):
+class PutBack(Struct, frozen=True):
     """Put the held card back: the right button."""
 
 
@@ -74,7 +74,7 @@ class Typed(Struct, frozen=True):
 
 
 Click: TypeAlias = Do | Press | Pick | JumpTo
-ScreenAction: TypeAlias = Click | LetGo | GoOn | Rest | Typed
+ScreenAction: TypeAlias = Click | PutBack | GoOn | Rest | Typed
 
 
 # ---- all other actions

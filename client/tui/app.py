@@ -33,9 +33,9 @@ from client.tui.actions import (
     Keep,
     Kept,
     Key,
-    LetGo,
     PlayOnWanted,
     ProfileRead,
+    PutBack,
     Quit,
     ReadProfile,
     Replay,
@@ -433,7 +433,7 @@ class App:
         if button in (4, 5):
             self._do(Wheel(-1 if button == 4 else 1))
         elif button == 3:
-            self._do(LetGo())
+            self._do(PutBack())
         else:
             click = self.picture(self._driver.ui.size).click_at(column, row)
             if button == 1 and click is not None:

@@ -19,10 +19,10 @@ from client.tui.actions import (
     JumpTo,
     Kept,
     Key,
-    LetGo,
     Pick,
     Press,
     ProfileRead,
+    PutBack,
     Replayed,
     Resized,
     Rest,
@@ -73,7 +73,7 @@ def _step(step: Step, action: Action) -> Step:
         case SlowTerminal():
             note = step.ui.note or "Motion is off, since this terminal draws slowly. M turns it on again."
             return step.but(settings=replace(step.ui.settings, motion=False), falls=False, note=note)
-        case Do() | Press() | Pick() | JumpTo() | LetGo() | Typed():
+        case Do() | Press() | Pick() | JumpTo() | PutBack() | Typed():
             return _act(step, action)
         case Wheel(by):
             return _wheel(step, by)

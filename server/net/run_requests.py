@@ -26,14 +26,16 @@ from server.store.errors import RunAlready, StoreError
 logger = logging.getLogger("carpet.net")
 
 
-class Seat(Protocol):
+class SeatPlayer(Protocol):
     """Seats a player in a room."""
 
     def __call__(self, visit: Visit, player: PlayerName, room: Room, *, ref: int) -> None: ...
 
 
 class RunRequests:
-    def __init__(self, *, rooms: Rooms, players: Players, runs: RunService, overload: Overload, forwarding: Forwarding, seat: Seat) -> None:
+    def __init__(
+        self, *, rooms: Rooms, players: Players, runs: RunService, overload: Overload, forwarding: Forwarding, seat: SeatPlayer
+    ) -> None:
         self._rooms, self._players = rooms, players
         self._runs = runs
         self._overload = overload

@@ -31,7 +31,7 @@ from server.rooms.ready_timeout import ReadyTimeout
 from server.rooms.requests import (
     Ask,
     CallOff,
-    Close,
+    CloseRoom,
     DealFound,
     Enter,
     Exit,
@@ -226,7 +226,7 @@ class RoomCore:
                     self._broadcast.one(member, refused(refusal, ref))
             case Exit():
                 self._connection_lost(request)
-            case Close():
+            case CloseRoom():
                 self.is_closed = True
                 self._goes_on = self._setup.keeps
                 if self._goes_on:

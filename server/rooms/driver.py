@@ -33,7 +33,7 @@ from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.rooms.ports import FindDeal, GhostLines, GhostWanted, JournalPort, RatingChanges, SearchFailed
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.rating_updates import read_changes
-from server.rooms.requests import EARLY, Ask, Close, DealFound, Enter, RatingsRead, RoomRequest, refuse
+from server.rooms.requests import EARLY, Ask, CloseRoom, DealFound, Enter, RatingsRead, RoomRequest, refuse
 from server.rooms.spectator_port import Shown, SpectatorPort
 from server.runtime import log_lines
 from server.runtime.tasks import Tasks
@@ -255,7 +255,7 @@ class Room:
     def break_off(self) -> None:
         """The server ends without having closed its rooms: close this one, telling nothing that is not safe."""
         self._gate.discard()
-        self.tell(Close())
+        self.tell(CloseRoom())
 
     def _shut(self) -> None:
         self.is_closed = True

@@ -34,7 +34,7 @@ from server.rooms.outgoing import Outgoing
 from server.rooms.ports import FindDeal, GhostLines, JournalPort, RatingChanges
 from server.rooms.race_sequence import RoomSetup
 from server.rooms.recovery import EarlierRoom, LeftRoom, earlier_room
-from server.rooms.requests import Close
+from server.rooms.requests import CloseRoom
 from server.rules.position import IllegalMove
 from server.store.answers import StandingRace
 from server.store.availability import Outage
@@ -289,7 +289,7 @@ class Rooms:
         self._stopping = True
         races = sum(room.is_kept and room.summary.phase != "over" for room in self._rooms.values())
         for room in list(self._rooms.values()):
-            room.tell(Close())
+            room.tell(CloseRoom())
         while self._rooms:
             await self._emptied.wait()
         if self.in_outage and races:

@@ -55,7 +55,7 @@ class Ask(Struct, frozen=True, gc=False):
     waited_ms: int = 0
 
 
-class Close(Struct, frozen=True):
+class CloseRoom(Struct, frozen=True):
     """The host stops."""
 
 
@@ -96,7 +96,7 @@ class RatingsRead(Struct, frozen=True):
     changes: tuple[RatingChange, ...]
 
 
-RoomRequest: TypeAlias = Enter | Exit | Ask | Close | CallOff | Release | Reveal | DealFound | RatingsRead
+RoomRequest: TypeAlias = Enter | Exit | Ask | CloseRoom | CallOff | Release | Reveal | DealFound | RatingsRead
 
 
 def refuse(requests: Iterable[RoomRequest], refusal: Refusal) -> None:

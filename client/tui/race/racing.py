@@ -17,7 +17,7 @@ from client.game.moves import choices, source, top_card
 from client.game.preview import preview
 from client.state.room import RoomModel, race_clock_ms
 from client.text.width import fit
-from client.tui.actions import Do, GoOn, LetGo, Press, ScreenAction, Typed
+from client.tui.actions import Do, GoOn, Press, PutBack, ScreenAction, Typed
 from client.tui.chips import CHIPS, Chip, chips_of, keyed
 from client.tui.drawing.bars import seat_name
 from client.tui.drawing.cards import CardSize
@@ -47,7 +47,7 @@ from client.tui.table.cursor import NAMED, moved, type_slot
 from client.tui.table.grid import grid, grid_height, grid_size, grid_width
 from client.tui.table.marks import Marks, marks_of
 from client.tui.table.panel import foundations, peek, reserves, stock_and_waste
-from client.tui.table.playing import DOWN, HOME, UP, all_fit, go_on, let_go, place, send_all, turn_autoplay, typed_move
+from client.tui.table.playing import DOWN, HOME, UP, all_fit, go_on, place, put_back, send_all, turn_autoplay, typed_move
 from client.tui.table.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.table.race_progress import bars, below_bars, own_moves, times
 from protocol.client_messages import Resign, Stop
@@ -307,8 +307,8 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             return step.note(f"No card has the key {key} now.") if chip is None else place(step, chip.place)
         case Do(Command.UP | Command.DOWN | Command.LEFT | Command.RIGHT as command) if room is not None and view is not None:
             return step.but(cursor=moved(step.state.board(room, view), step.ui.cursor, command))
-        case LetGo():
-            return let_go(step)
+        case PutBack():
+            return put_back(step)
         case GoOn():
             return go_on(step)
         case Do(Command.AUTOPLAY):
@@ -336,7 +336,7 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
         case Do(Command.KEEP | Command.RESIGN as command):
             return _end(step, command)
         case Do(Command.BACK):
-            return let_go(step)
+            return put_back(step)
         case Typed("move", text):
             return typed_move(step, text)
         case _:

@@ -184,7 +184,7 @@ def _moved(step: Step) -> bool:
     return any(isinstance(effect, Send) and isinstance(effect.message, Move) for effect in step.effects)
 
 
-def let_go(step: Step) -> Step:
+def put_back(step: Step) -> Step:
     """Put the held card back, and drop a name begun and what was typed ahead."""
     return go_on(step.but(ahead=(), typed="", held=""))
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace as changed
 
-from client.game.moves import Press, choices, destination, goes_home, made, moves_from, press, source, suggested, target, top_card
+from client.game.moves import Pressed, choices, destination, goes_home, made, moves_from, press, source, suggested, target, top_card
 from protocol.cards import FACE_DOWN
 from protocol.views import View
 from server.race.view import see
@@ -39,12 +39,12 @@ def rug(moves: str, **piles: tuple[str, ...]) -> View:
     ],
 )
 def test_the_only_move_is_played_at_once(position: View, place: str, move: str) -> None:
-    assert press(position, "", place) == Press(move=move)
+    assert press(position, "", place) == Pressed(move=move)
 
 
 @pytest.mark.parametrize("place", ["c2", "w", "r", "S", "x9", ""])
 def test_a_place_without_a_move_means_nothing(place: str) -> None:
-    assert press(scenes.view_with("b3 s"), "", place) == Press(known=False)
+    assert press(scenes.view_with("b3 s"), "", place) == Pressed(known=False)
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,20 @@ def test_a_place_without_a_move_means_nothing(place: str) -> None:
     ],
 )
 def test_of_several_moves_the_next_press_says_which(position: View, held: str, then: dict[str, str | None]) -> None:
-    assert press(position, "", held) == Press(held=held)
+    assert press(position, "", held) == Pressed(held=held)
     assert {place: press(position, held, place).move for place in then} == then
 
 
 def test_a_press_elsewhere_forgets_what_was_held() -> None:
     position = scenes.view_with("b3+ b3- c1 d2+ d2-")
-    assert press(position, "b3", "c1") == Press(move="c1")
-    assert press(position, "b3", "d2") == Press(held="d2")
-    assert press(position, "b3", "e4") == Press(known=False)
+    assert press(position, "b3", "c1") == Pressed(move="c1")
+    assert press(position, "b3", "d2") == Pressed(held="d2")
+    assert press(position, "b3", "e4") == Pressed(known=False)
 
 
 def test_a_card_that_might_go_onto_the_held_one_is_not_put_there() -> None:
     position = rug("c1:p4 c1+ p4+ p4:p7")
-    assert press(position, "p4", "c1") == Press(held="c1")
+    assert press(position, "p4", "c1") == Pressed(held="c1")
 
 
 @pytest.mark.parametrize("rules", tables.ALL)
@@ -88,7 +88,7 @@ def test_every_legal_move_is_at_most_two_presses_away(rules: str, seed: bytes, m
         if first.move is None:
             assert first.held == source(move)
             assert destination(position, move) in choices(position, first.held)
-            assert press(position, first.held, destination(position, move)) == Press(move=move)
+            assert press(position, first.held, destination(position, move)) == Pressed(move=move)
         else:
             assert first.move == move
         if goes_home(move):

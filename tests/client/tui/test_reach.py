@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from client.connection.events import Connected
 from client.game.moves import destination, goes_home, source
-from client.tui.actions import Key, LetGo, Press
+from client.tui.actions import Key, Press, PutBack
 from client.tui.drawing.picture import Picture
 from client.tui.driver import Driver
 from client.tui.keymap import CURSOR, Command
@@ -182,7 +182,7 @@ def test_a_held_card_is_let_go_by_key_by_right_click_and_by_button() -> None:
         if way == "esc":
             player.type("esc")
         elif way == "right":
-            player.driver.do(LetGo())
+            player.driver.do(PutBack())
         else:
             text = "".join(text for _, text in player.picture.lines[-1])
             player.click((text.index("esc") + 1, SIZE[1] - 1))
