@@ -11,13 +11,16 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 import trio
 
 import protocol
+from protocol.server_messages import Rated
 from protocol.text import clean_chat, clean_name
 from server.admin.administration import Administration
 from server.admin.figures import figures
 from server.admin.listener import SocketUnavailable, administered
+from server.cluster.bus import readable
 from server.cluster.loads import Load, Loads, places_told
 from server.cluster.node import LEAVING, ClusterNode
 from server.config import DEFAULT_CONNECTIONS, Settings
@@ -35,9 +38,11 @@ from server.net.origins import Origins, page_origin
 from server.net.overload import Overload
 from server.net.stream import RoundTripRule
 from server.pages.site import open_site
+from server.race.rating import Rating
 from server.rooms.clock import Clock, SleepWatch
 from server.rooms.deal_finder import DealFinder
 from server.rooms.member import PlayerName
+from server.rooms.outgoing import Outgoing
 from server.rooms.registry import Rooms
 from server.rooms.resumption import Resumption
 from server.runs.ghost_lines import RecordedGhosts
@@ -84,8 +89,10 @@ ROOMS_PER_CONNECTION = 2
 
 ASK_AGAIN_S = 1.0
 
-HOST_SAYS, RENAMED = "host-says", "renamed"
-"""Channels of the bus: what the host says to everybody; a player's id and new name."""
+HOST_SAYS, RENAMED, RATED = "host-says", "renamed", "rated"
+"""Channels of the bus: what the host says to everybody; a player's id and new name; a player's id, new rating and what they are told."""
+
+_RATED_ELSEWHERE = msgspec.msgpack.Decoder(tuple[str, Rating, Rated | None])
 
 logger = logging.getLogger("carpet.app")
 
@@ -230,6 +237,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     nursery.start_soon(node.run, partial(_take_up, resumption, tournaments), forwarding.let_go)
                     directory.bus.subscribe(LEAVING, lambda parts, follows: node.hurry())
                     _spread_words(nursery, node, directory.bus, administration, dispatch.identification)
+                    spread_ratings(directory.bus, rooms, players)
                     topics = _topics(tournaments, node.loads, rooms)
                     nursery.start_soon(directory.run, lobby.state, rooms.seats, lobby.hear, players.moved_on, topics)
                     forwarding.relay = relay = Relay(nursery, node, directory.bus, rooms, spectators)
@@ -383,6 +391,21 @@ def _spread_words(
     identification.renamed_here = lambda player: bus.publish(RENAMED, f"{player.id} {player.name}".encode())
     bus.subscribe(HOST_SAYS, hear, others_only=True)
     bus.subscribe(RENAMED, hear_renamed, others_only=True)
+
+
+def spread_ratings(bus: Bus, rooms: Rooms, players: Players) -> None:
+    """Have those hear of their new rating who are connected to another server of the place than the one that held their race."""
+
+    def tell(player: str, rating: Rating, news: Outgoing | None) -> None:
+        if players.connection(player) is None:
+            bus.publish(RATED, msgspec.msgpack.encode((player, rating, news.message if news is not None else None)))
+
+    def hear(parts: list[bytes], _: bool) -> None:
+        for player, rating, told in readable(parts, _RATED_ELSEWHERE):
+            players.rated(player, rating, Outgoing(told) if told is not None else None)
+
+    rooms.on_rated.append(tell)
+    bus.subscribe(RATED, hear, others_only=True)
 
 
 def _topics(tournaments: TournamentService, loads: Loads, rooms: Rooms) -> tuple[Topic, ...]:

@@ -9,9 +9,11 @@ import sys
 import urllib.request
 from contextlib import closing
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 from websockets.trio.client import connect
 from websockets.typing import Subprotocol
 
@@ -21,9 +23,10 @@ from protocol.codec import MSGPACK
 from protocol.errors import ErrorCode
 from protocol.record import check_deal, digest
 from protocol.room_events import PlayerView, Ratings, Result, Started
-from protocol.server_messages import Error, Left, Lobby
+from protocol.server_messages import Error, Left, Lobby, Rated
 from protocol.views import SeatRating
-from server.app import SOFTWARE, running
+from server.app import SOFTWARE, running, spread_ratings
+from server.cluster.bus import Bus, node_channel
 from server.config import BadSettings, Settings
 from server.net.descriptors import TooFewDescriptors
 from server.net.listener import AddressUnavailable
@@ -31,9 +34,11 @@ from server.race.audit import audit
 from server.race.commands import Command, GetReady, PlayMove, TakeSeat
 from server.store.database import open_database
 from server.store.errors import StoreAway, StoreCorrupt, StoreError, StoreInUse
+from server.store.memory import MemoryStore
 from server.store.opening import open_store
 from server.store.store import Store
-from tests.server.net.wire import Client
+from tests.server.cluster.fake_redis import FakeRedis
+from tests.server.net.wire import Client, open_house
 from tests.server.store.keeping import made, opened, over, taken, write
 
 
@@ -307,3 +312,35 @@ async def test_a_race_whose_database_is_locked_for_a_while_goes_on_as_if_no_time
         # The lock was held for longer: until it was told of, it was not yet seen to be an outage. The race began a second after its player
         # was ready.
         assert (await ann.hear_of(PlayerView)).elapsed_ms < 1000 * (trio.current_time() - ready_at - 1 - held_s)
+
+
+async def test_whoever_has_gone_to_another_server_of_the_place_hears_there_who_won_their_race_and_their_rating(
+    autojump_clock: MockClock,
+) -> None:
+    store, engine = MemoryStore(), FakeRedis()
+    async with trio.open_nursery() as nursery, open_house(store=store) as one, open_house(store=store) as two:
+        for number, house in enumerate((one, two), 1):
+            bus = Bus("test")
+            nursery.start_soon(bus.serve, cast(Any, engine), node_channel(number))
+            spread_ratings(bus, house.rooms, house.players)
+        await wait_all_tasks_blocked()
+        async with one.guest("Ann") as ann, one.guest("Bob") as bob, one.guest("Cyd") as cyd, two.guest("Eve") as eve:
+            code = (await ann.open(seats=3, countdown_s=1)).code
+            for client in (bob, cyd):
+                await client.join(code)
+            await one.start(ann, bob, cyd)
+            for client in (bob, cyd, ann):
+                await client.play()
+            await ann.ask(LeaveRace(), Left)
+            await ann.line.aclose()
+            async with two.client() as elsewhere:
+                assert (await elsewhere.hello("Ann", ann.welcome.token)).rating is None
+                await cyd.say(Resign(race=1, seat=2))
+                await bob.say(Resign(race=1, seat=1))
+                told = await elsewhere.hear_of(Rated)
+                record = (await bob.hear_of(Result)).record
+                assert (told.race, told.won) == (record.id, tuple(seat.name for seat in record.seats if seat.place == 1))
+                assert (await bob.hear_of(Ratings)).seats[0] == told.rating
+                lobby = await eve.ask(FollowLobby(), Lobby)
+                assert dict(zip(lobby.players, lobby.ratings, strict=True)) == {"Eve": None, "Ann": told.rating.after}
+        nursery.cancel_scope.cancel()
