@@ -198,6 +198,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 lobby=lobby,
                 runs=runs,
                 tournaments=tournaments,
+                relief=lambda: dispatch.forwarding.relief,
                 is_elsewhere=cluster.node.knows if cluster is not None else None,
                 origins=of_place,
                 embedders=settings.embedders,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -19,11 +20,13 @@ PATIENCE_S: Final = 2.0
 """How long the store may take to answer."""
 
 
-def readiness_route(rooms: Rooms, journal: Journal, *, max_rooms: int) -> Route:
+def readiness_route(rooms: Rooms, journal: Journal, *, max_rooms: int, relief: Callable[[], str | None]) -> Route:
+    """relief: the URL of another server of this place that takes what is new, if this one should not."""
+
     async def show(asked: Asked) -> Page:
         del asked
         with trio.move_on_after(PATIENCE_S) as waiting:
-            reason = await _why_not(rooms, journal, max_rooms)
+            reason = await _why_not(rooms, journal, max_rooms, relief)
         if waiting.cancelled_caught:
             reason = f"the store has not answered for {PATIENCE_S:.0f} seconds"
         if reason is not None:
@@ -33,7 +36,10 @@ def readiness_route(rooms: Rooms, journal: Journal, *, max_rooms: int) -> Route:
     return Route("/readyz", show)
 
 
-async def _why_not(rooms: Rooms, journal: Journal, max_rooms: int) -> str | None:
+async def _why_not(rooms: Rooms, journal: Journal, max_rooms: int, relief: Callable[[], str | None]) -> str | None:
+    # A drained server with no other beside it stays ready: whoever comes may have lost the line to a race that goes on here.
+    if rooms.draining is not None and relief() is not None:
+        return "it is drained, and another server takes what is new"
     if len(rooms) >= max_rooms:
         return f"it holds {max_rooms} races, as many as it may"
     if journal.outage is not None:

@@ -39,13 +39,14 @@ def open_site(
     clock: Clock,
     compute: Callable[..., Awaitable[Any]],
     max_rooms: int,
+    relief: Callable[[], str | None],
     is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
     origins: Callable[[], Sequence[str]] = tuple,
     embedders: Sequence[str] = (),
     guesses: CodeGuesses | None = None,
 ) -> Site:
-    """compute: for work that takes longer than a request may. is_elsewhere: whether another server of this place has the room with a code.
-    origins: those of the pages of all servers of this place. embedders: those of pages that may show races in a frame. guesses: as in
+    """compute: for work that takes longer than a request may. relief: as in `readiness_route`. is_elsewhere: whether another server of this place has
+    the room with a code. origins: those of the pages of all servers of this place. embedders: those of pages that may show races in a frame. guesses: as in
     `Site`."""
     readers = Readers(journal)
     documents = Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere, embeds=bool(embedders)).addresses
@@ -60,6 +61,6 @@ def open_site(
         # Before the web routes, where `/play/{code}` would match the picture of `/play`.
         *preview_routes({**known(), **documents}, readers, compute, embeds=bool(embedders)),
         *web_routes(documents, origins=origins, embedders=embedders),
-        readiness_route(rooms, journal, max_rooms=max_rooms),
+        readiness_route(rooms, journal, max_rooms=max_rooms, relief=relief),
     )
     return Site(routes, problem=problem_page(), bans=bans, guesses=guesses)

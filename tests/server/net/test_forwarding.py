@@ -339,3 +339,16 @@ async def test_what_is_new_at_a_drained_node_begins_at_another_while_one_takes_i
         for request in (OpenRace(options=RaceOptions(), ref=5), make):
             error = await ann.error_for(request)
             assert (error.code, error.message.endswith("(we update)")) == (ErrorCode.SERVER_STOPPING, True)
+
+
+async def test_a_drained_node_is_ready_for_no_newcomers_while_another_takes_them_and_otherwise_for_those_who_come_back(
+    house: House, node: FakeNode
+) -> None:
+    loads = node.loads = Loads(lambda: Load(1, 0, 0, takes=house.rooms.takes_more, writes=True))
+    loads.hear([msgspec.msgpack.encode(Load(2, 900, 0, takes=True, writes=True))])
+    assert (await house.ask("/readyz")).status == 200
+    house.rooms.draining = "we update"
+    assert (await house.ask("/readyz")).problem == (503, "Not ready: it is drained, and another server takes what is new.")
+    for others in ([msgspec.msgpack.encode(Load(2, 0, 0, takes=False, writes=True))], []):
+        loads.hear(others)
+        assert (await house.ask("/readyz")).status == 200

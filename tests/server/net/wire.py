@@ -379,6 +379,7 @@ class House:
             clock=self.clock,
             compute=self._compute,
             max_rooms=max_rooms,
+            relief=lambda: self.dispatch.forwarding.relief,
             guesses=guesses,
         )
         self.listener = PairListener()
