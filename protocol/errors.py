@@ -134,7 +134,7 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.TOO_MANY_ROOMS: ErrorKind(Fault.STATE, "Too many races have been opened from your address; join one, or try again later."),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
     ErrorCode.ENDED_BY_HOST: ErrorKind(Fault.STATE, "The host of the server has ended this race; it does not count."),
-    ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this cluster; connect there."),
+    ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this place; connect there."),
     ErrorCode.NOT_INVITED: ErrorKind(Fault.STATE, "The seats of that race are reserved for others."),
     ErrorCode.NOT_IN_ROOM: ErrorKind(Fault.STATE, "Open or join a race first."),
     ErrorCode.ALREADY_IN_ROOM: ErrorKind(Fault.STATE, "You hold a seat in another race; leave it first."),
@@ -185,7 +185,7 @@ class CloseCode(IntEnum):
     ENDED_BY_HOST = 4004  # the host has closed this connection; another may be opened
     TOO_SLOW = 4008  # read nothing for 20 seconds while messages waited, or fell behind twice within a minute of watching
     TAKEN_OVER = 4009  # a newer connection of the same player
-    LET_GO = 4010  # this server has left the cluster: reconnect to any other
+    LET_GO = 4010  # this server has left the place: reconnect to any other
     FLOOD = 4029  # went on sending too fast after being told
 
 

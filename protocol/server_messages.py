@@ -24,7 +24,7 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
     player, name: this player's public id and current name. token: keep it, and send it in the next `hello` to be the same player. All
     three are empty for a guest.
     software: the server's name and version. room: the code of a room in which this player holds a seat, or null: join it to go on.
-    rating: in points; null before the first rated race. nodes: the addresses of the other servers of this cluster; see `moved`.
+    rating: in points; null before the first rated race. nodes: the addresses of the other servers of this place; see `moved`.
     """
 
     player: str
@@ -39,7 +39,7 @@ class Welcome(Struct, frozen=True, kw_only=True, tag_field="type", tag="welcome"
 
 
 class Nodes(Struct, frozen=True, kw_only=True, tag_field="type", tag="nodes"):
-    """The servers of this cluster have changed since `welcome`. Sent unasked.
+    """The servers of this place have changed since `welcome`. Sent unasked.
 
     nodes: as in `welcome`.
     """
@@ -48,7 +48,7 @@ class Nodes(Struct, frozen=True, kw_only=True, tag_field="type", tag="nodes"):
 
 
 class Moved(Struct, frozen=True, kw_only=True, tag_field="type", tag="moved"):
-    """What was asked for is on another server of this cluster: connect there and ask again. The error `room/elsewhere` follows.
+    """What was asked for is on another server of this place: connect there and ask again. The error `room/elsewhere` follows.
 
     url: `ws://…` or `wss://…`. code: the room's, or null if it is not about a room. ref: the request's; 0 if unasked, because this server
     is leaving.

@@ -118,7 +118,7 @@ class Settings:
         if urlsplit(self.cluster).scheme not in ("redis", "rediss"):
             raise BadSettings("--cluster is the URL of a Valkey or Redis: redis://HOST:6379/0, or rediss:// with TLS")
         if not (self.database or "").startswith(("postgresql://", "postgres://", "postgresql+")):
-            raise BadSettings("the servers of a cluster share a PostgreSQL: give --database postgresql://… too")
+            raise BadSettings("the servers of one place share a PostgreSQL: give --database postgresql://… too")
         url = urlsplit(self.advertise)
         if url.scheme not in ("ws", "wss") or not url.hostname or url.username or url.query or url.fragment or len(self.advertise) > 200:
             raise BadSettings("--advertise is the address at which players reach this server, such as wss://n2.carpet.example")

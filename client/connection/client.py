@@ -86,7 +86,7 @@ async def open_link(
     sent, so that a connection this player has elsewhere stays theirs; without an identity, come as a guest, of whom nothing is kept.
     keep: called with the identity as the server has it, on the first welcome and on every change. nodes: what `keep_nodes` was called with
     on an earlier visit to this URL with this token; tried in turn if the server cannot be reached. keep_nodes: called with the identity and
-    the URLs of other servers of the same cluster, whenever the server at `url` has named them. generator: for the pauses between attempts.
+    the URLs of other servers of the same place, whenever the server at `url` has named them. generator: for the pauses between attempts.
     takes_back: when a newer connection of the same player takes over, wait for `hurry` instead of ending. dial: opens the byte stream, in
     place of TCP to the address. Raises LinkError if the first connection fails.
     """
@@ -264,7 +264,7 @@ class NetLink:
                         # It was a Carpet Race server before. What answers now is something on the way to it, such as a proxy.
                         is_down = isinstance(error, NotCarpetServer)
                         reason = f"The server at {self._route.current.url} does not answer." if is_down else str(error)
-                        ending = Ending(reason, final=isinstance(error, OtherVersion))
+                        ending = Ending(self._shut_out or reason, final=isinstance(error, OtherVersion))
                         self._route.failed()
                         self._questions.connection_lost(ending.reason)
                     if self._route.moving and not self._closing:
@@ -283,8 +283,13 @@ class NetLink:
             self._ended.set()
 
     def _lets_in_elsewhere(self, ending: Ending) -> bool:
-        """Whether a server has sent the player to any other of its cluster instead of an answer, and there are others to go to."""
+        """Whether a server has sent the player to any other of its place instead of an answer, and there are others to go to."""
         return ending == LET_GO and self._may_look_elsewhere
+
+    @property
+    def _shut_out(self) -> str | None:
+        """Why a player who has just come is let in nowhere. Of the servers tried, they know the one that they asked for."""
+        return self._route.shut_out if not self._questions.is_answered and not self._route.has_others else None
 
     @property
     def _may_look_elsewhere(self) -> bool:
@@ -328,6 +333,8 @@ class NetLink:
             try:
                 async with trio.open_nursery() as nursery:
                     self._ending = await connection.run(partial(self._handle, nursery), self._tell_round_trip)
+                    if self._ending == LET_GO and self._shut_out is not None:
+                        self._ending = replace(LET_GO, reason=self._shut_out)
                     nursery.cancel_scope.cancel()
                 return self._ending
             finally:
@@ -371,7 +378,7 @@ class NetLink:
             self._say(self._introduction.start_over())
             return
         elif isinstance(message, Error) and (self._introduction.is_turned_away(message) or self._introduction.is_unknown(message)):
-            # The server cannot look up anybody just now; or it may have left the cluster, and must not cost the player their token. Whoever
+            # The server cannot look up anybody just now; or it may have left the place, and must not cost the player their token. Whoever
             # waits is told; the link says hello again on another connection.
             self._questions.note(message)
             self._ending = TURNED_AWAY

@@ -40,7 +40,7 @@ class Busy(Unreachable):
 
 
 class LetGo(Unreachable):
-    """The server lets nobody in, and says that others of its cluster do."""
+    """The server lets nobody in, and says that others of its place do."""
 
     why = "lets nobody in any more"
 
@@ -70,7 +70,7 @@ class OtherVersion(LinkError):
 
 
 class Ending(Struct, frozen=True):
-    """Why a connection ended. final: reconnecting would only end the same way. server_is_gone: try another server of the cluster first."""
+    """Why a connection ended. final: reconnecting would only end the same way. server_is_gone: try another server of the place first."""
 
     reason: str
     final: bool = False
@@ -82,7 +82,7 @@ TAKEN_OVER = Ending("You continued in another window or elsewhere. Press Enter t
 
 TURNED_AWAY = Ending("The server cannot let anybody in just now.", server_is_gone=True)
 
-LET_GO = Ending("That server has left its cluster; the race goes on at another.", server_is_gone=True)
+LET_GO = Ending("That server lets nobody in any more; its races go on at others of the same place.", server_is_gone=True)
 
 _CLOSED: dict[int, Ending] = {
     CloseCode.TAKEN_OVER: TAKEN_OVER,

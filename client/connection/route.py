@@ -1,7 +1,7 @@
-"""Which of a cluster's servers the link connects to next: the one that was asked for, or another that a server named.
+"""Which server of a place the link connects to next: the one that was asked for, or another that a server named.
 
-Pure. In a cluster each race is on one server, and every server can say which (`Moved`). When a connection is lost and its server does not
-answer, the link tries the others in turn.
+Pure. If a place has several servers, each race is on one of them, and every server can say which (`Moved`). When a connection is lost and
+its server does not answer, the link tries the others in turn.
 
 The server that was asked for may be down from the start. Then the link tries those that this server itself named on an earlier visit, and
 nothing that they name, until the one that was asked for has been reached: a server that it named long ago may be somebody else's by now.
@@ -20,7 +20,7 @@ MOVES: Final = 4
 """Most redirections in a row that the link follows. More are a circle."""
 
 REMEMBERED: Final = 8
-"""Servers that are remembered for a cluster, at most. Each may cost a start some seconds if all are down."""
+"""Servers that are remembered for a place, at most. Each may cost a start some seconds if all are down."""
 
 
 class Route:
@@ -53,11 +53,11 @@ class Route:
 
     @property
     def known(self) -> int:
-        """How many servers the cluster is known to have."""
+        """How many servers the place is known to have."""
         return len(self._known)
 
     def told(self, nodes: Iterable[str]) -> None:
-        """A server of the cluster has named the others."""
+        """A server of the place has named the others."""
         if not self.is_trusted:
             return
         # From here on only servers are known that were named on this visit.
@@ -71,7 +71,7 @@ class Route:
     def move(self, url: str) -> None:
         """Go where the server says. Raises BadAddress if no client should follow."""
         if self._moves >= MOVES:
-            raise BadAddress("The servers of this cluster send players round in a circle.")
+            raise BadAddress("The servers of this place send players round in a circle.")
         address = moved_address(url, by=self.current)
         if not self.is_trusted and address not in self._known:
             raise BadAddress(f"{self.current.place} sends its players to {address.place}, which {self.home.place} has never named.")
@@ -101,6 +101,13 @@ class Route:
             return None
         return f"{self.home.place} {self._failed[0].why}; joined through {self.current.place}, one of its other servers."
 
+    @property
+    def shut_out(self) -> str | None:
+        """A sentence for a player whom neither the server that they asked for nor any other lets in; None if no other was tried."""
+        if not self._failed:
+            return None
+        return f"{self.home.place} {self._failed[0].why}, and none of its other servers let you in."
+
     def look_elsewhere(self, error: LinkError) -> None:
         """The server does not let in a player who has just come: choose the next one. Raises LinkError if there is none to try."""
         self._failed.append(error)
@@ -123,7 +130,7 @@ class Route:
 
 
 def others(named: Iterable[str], home: Address) -> tuple[Address, ...]:
-    """The other servers of its cluster that the one at `home` has named, as far as a client may go there, and remember it."""
+    """The other servers of its place that the one at `home` has named, as far as a client may go there, and remember it."""
     found: dict[Address, None] = {}
     for url in named:
         with suppress(BadAddress):

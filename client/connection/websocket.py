@@ -67,7 +67,7 @@ class ConnectionTimes(Struct, frozen=True):
 
     open_s: for name lookup, TCP, TLS and handshake together. close_s: for the goodbye: the last messages go out, then the close frames.
     ping_s: between two pings. pong_s: without a pong, after which a connection counts as dead though nobody closed it. deserted_s: the same
-    in a cluster, whose other servers soon take over from a silent one; also the longest wait for the first connection to one of them.
+    in a place whose other servers soon take over from a silent one; also the longest wait for the first connection to one of them.
     """
 
     open_s: float = 10.0
@@ -88,7 +88,7 @@ class _Connection(ClientConnection):
 
 class _Connect(connect):
     def process_redirect(self, exc: Exception) -> Exception | str:
-        """Follow no redirection: it could lead anywhere, and the player's token would go there. A cluster has its own message for that."""
+        """Follow no redirection: it could lead anywhere, and the player's token would go there. Servers of one place say it by `Moved`."""
         return exc
 
 

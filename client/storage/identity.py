@@ -52,7 +52,7 @@ class IdentityError(Failure):
 class Server(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """This machine's players at one server, by name. name: the default. asked: other names that lead to one of them.
 
-    nodes: by player, the URLs of other servers of the same cluster that this one has named to them. A player's token may go there when this
+    nodes: by player, the URLs of other servers of the same place that this one has named to them. A player's token may go there when this
     server is down. Over an insecure connection, somebody on the way could have named them: they know that player's token, and no other.
     """
 

@@ -158,7 +158,7 @@ _command(
     "--reason 'we update at eight' --wait && systemctl stop carpet-server",
     None,
     "Let nothing new begin, before planned work.\n\nRaces and tournaments under way go on to their end, and players are told why no other"
-    " can begin. In a cluster, new races begin at the other servers. It holds until the server stops.",
+    " can begin. If others are one place with it, new races begin there. It holds until the server stops.",
 )
 
 

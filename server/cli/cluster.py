@@ -29,7 +29,7 @@ def _as_json(node: Node) -> dict[str, str | int]:
 def status(
     database: DatabaseOption = None, as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False
 ) -> None:
-    """List the servers of the cluster.
+    """List the servers of the place.
 
     For each: its address, how long its lease lasts, and how many races run on it. Exit status 1 if there are races for which no running
     server is responsible.

@@ -28,7 +28,7 @@ FILES: Final[dict[Kind, str]] = {
 def deploy(kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Which file.")]) -> None:
     """Print a file for running or monitoring servers.
 
-    compose: a cluster of three servers, with its databases and a proxy; docker: the image; systemd: one server; prometheus: alerting rules;
-    grafana: a dashboard; caddy: the proxy.
+    compose: three servers that are one place, with their databases and a proxy; docker: the image; systemd: one server; prometheus:
+    alerting rules; grafana: a dashboard; caddy: the proxy.
     """
     typer.echo(files("server.deploy").joinpath(FILES[kind]).read_text(encoding="utf-8"), nl=False)

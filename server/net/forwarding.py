@@ -305,6 +305,6 @@ class Forwarding:
         """Shut this connection if nobody is let in any more. Returns whether that is so."""
         refused = self._has_let_go or self._is_cut_off or self.is_leaving
         if refused:
-            why = "this server is shutting down" if self.is_leaving else "this server has left the cluster"
+            why = "this server is shutting down" if self.is_leaving else "this server has left its place"
             connection.shut(CloseCode.LET_GO, f"{why}; reconnect to any other")
         return refused

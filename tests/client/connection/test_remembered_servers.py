@@ -65,6 +65,9 @@ def untrusted() -> ssl.SSLCertVerificationError:
     return error
 
 
+SHUT_OUT = r"^carpet\.example:7777 lets nobody in any more, and none of its other servers let you in\.$"
+
+
 def keeping(kept: Kept) -> Callable[[Identity, tuple[str, ...]], None]:
     return lambda identity, nodes: kept.append((identity.token, nodes))
 
@@ -223,7 +226,7 @@ async def test_whoever_all_servers_send_away_is_told_so(server: FakeServer) -> N
     async with open_link(URL, KNOWN, nodes=(TWO,), dial=server.dial) as link:
         for _ in range(2):
             await (await server.line()).close(CloseCode.LET_GO)
-        with pytest.raises(Unreachable, match="has left its cluster"):
+        with pytest.raises(Unreachable, match=SHUT_OUT):
             await link.entered()
 
 
@@ -243,7 +246,7 @@ async def test_whoever_is_sent_to_any_other_server_is_let_in_by_the_first_that_c
 async def test_whoever_is_sent_to_servers_of_which_none_can_be_reached_is_told_so_and_the_link_tries_on(server: FakeServer) -> None:
     async with open_link(URL, KNOWN, nodes=(TWO, THREE), dial=up_and_down(server, "uddd")) as link:
         await (await server.line()).close(CloseCode.LET_GO)
-        with pytest.raises(Unreachable, match=r"^Nothing answers at n3\.carpet\.example"):
+        with pytest.raises(Unreachable, match=SHUT_OUT):
             await link.entered()
         assert (await server.line()).host == "n2.carpet.example:7777"
 
@@ -287,7 +290,7 @@ async def test_a_question_after_one_that_was_answered_is_passed_on_to_no_other_s
 
         nursery.start_soon(serve)
         await link.ask(WhoAmI(token="token-1"), YouAre)
-        with pytest.raises(Unreachable, match="has left its cluster"):
+        with pytest.raises(Unreachable, match="lets nobody in any more"):
             await link.ask(WhoAmI(token="token-1"), YouAre)
     assert len(server.dialled_at) == 1
 
