@@ -483,6 +483,86 @@ def test_all_cards_fall_for_whoever_has_brought_the_last_one_home_and_hide_neith
             assert not browser.run("return document.querySelector('.falling') !== null")
 
 
+IN_VIEW = "const box = document.querySelector(given[0]).getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight"
+
+
+def test_nothing_moves_on_a_phone_as_the_opponent_goes_away_comes_back_and_stops(browser: Browser, server: str) -> None:
+    with racing(browser, server) as ada:
+        tops = "return ['.felt', '.game .actions'].map((each) => document.querySelector(each).getBoundingClientRect().top)"
+        for width, height in ((390, 844), (360, 640)):
+            browser.look(width=width, height=height)
+            # Both what one can do and who is told about take one line now; what can be done does not change.
+            before = browser.wait(lambda now: now.run(tops), "the table")
+            token = ada.welcome["token"]
+            ada.cut()
+            browser.wait_for_text(".bars", "away")
+            browser.expect(lambda now: now.run(tops), before)
+            ada = Racer(server, ada.name, token)
+            ada.sit_down("join-race", code=ada.welcome["room"])
+            browser.expect(lambda now: "away" in now.text(".bars"), False)
+            browser.expect(lambda now: now.run(tops), before)
+        ada.stop()
+        browser.wait_for_text(".bars", "stopped")
+        browser.expect(lambda now: now.run(tops), before)
+        browser.expect(too_wide, [])
+        ada.stack.close()
+
+
+def test_what_is_said_is_seen_and_heard_in_a_race_on_a_phone_and_the_newest_line_of_many(browser: Browser, server: str) -> None:
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        browser.look(width=360, height=640)
+        for number in range(1, 9):
+            ada.send("say", text=f"This is line {number}, which has so many words that it is longer than a phone is wide.")
+        browser.wait_for_text(".talk .lines li:last-child", "line 8")
+        shown = (
+            "const [list, last] = ['.lines', '.lines li:last-child'].map((each) => document.querySelector(each).getBoundingClientRect());"
+        )
+        browser.wait(lambda now: now.run(f"{shown} return last.bottom <= list.bottom + 1"), "the newest line")
+        browser.wait_for_text("#news", f"{ada.name}: This is line 8")
+        ada.ready()
+        ada.start()
+        wait_for_cards(browser)
+        ada.send("say", phrase="nice")
+        browser.wait(
+            lambda now: f"{ada.name}: Nice!" in now.texts(".last-line") and now.run(IN_VIEW, ".last-line"), "what was said, in view"
+        )
+        browser.wait_for_text("#news", f"{ada.name}: Nice!")
+        give_up(browser)
+
+
+def test_whose_browser_keeps_nothing_is_told_before_they_lose_their_seat(browser: Browser, server: str) -> None:
+    denied = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } })"
+    added = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": denied})
+    try:
+        browser.open(page(server, "/play"))
+        browser.expect_texts(
+            ".forgetful", ["This browser lets the page keep nothing. If you load it anew or close it, you lose your seat and your name."]
+        )
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    browser.open(page(server, "/play"))
+    browser.wait_for_text("h1", "Play")
+    browser.expect_texts(".forgetful", [])
+
+
+def test_a_player_is_told_by_what_name_they_play_and_that_nobody_else_can_use_the_link_of_this_machine(
+    browser: Browser, server: str
+) -> None:
+    with Racer(server, "Berta") as berta:
+        browser.open(page(server, "/play"))
+        browser.do("#name", WebElement.clear)
+        browser.type("#name", berta.name)
+        browser.press("Make a link")
+        browser.wait_for_text(".waiting-room", "Only this machine can open this link.")
+        browser.wait_for_text(".play > .notice", f"Somebody else is {berta.name}.")
+        browser.press("Leave")
+        browser.do("#name", WebElement.clear)
+        browser.type("#name", "Bertas Freundin")
+        browser.press("Change the name")
+        browser.wait_for_text(".field [role=status]", "You are Bertas Freundin now.")
+
+
 def tap(browser: Browser, place: str) -> None:
     script = (
         "const { x, y, width, height } = document.querySelector(given[0]).getBoundingClientRect(); return [x + width / 2, y + height / 2]"
@@ -997,8 +1077,12 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text(".ending .runs", "Place 1 of 1 run so far.")
     browser.wait_for_text(".ending .runs li", "(you)")
     browser.press("Leave")
+    browser.look(width=360, height=640)
     browser.press("Run today’s deal")
     browser.wait_for_text(".notice", "You have had your run of that deal, and only one counts.")
+    # The button is a long way down a phone, and the notice above everything.
+    browser.wait(lambda now: now.run(IN_VIEW, ".notice"), "the notice in view")
+    browser.look()
     # Its board is theirs to see at once, in the page of the day as well.
     browser.open(link.replace("/play?daily&rules=carpet", "/daily"))
     browser.wait_for_text(".tables-page", "You see the board once you have had your run")

@@ -18,9 +18,10 @@ export function bar(seat) {
     show({ name: whose, bot, home, cards, word, isOwn = false, foundations = null, ply = null }) {
       const kind = bot ? " (bot)" : isOwn ? " (you)" : "";
       const title = clean(whose ?? "open seat") + kind;
+      node.classList.toggle("has-word", Boolean(word));
       if (title !== shownName) {
         shownName = title;
-        name.replaceChildren(sample(seat), whose === null ? "open seat" : nameOf(whose), kind);
+        name.replaceChildren(sample(seat), whose === null ? "open seat" : nameOf(whose), element("span", { class: "kind" }, kind));
         meter.setAttribute("aria-label", title);
       }
       setText(count, `${word ? `${word} · ` : ""}${home}/${cards}`);

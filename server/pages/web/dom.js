@@ -111,6 +111,13 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Have a notice say this, or nothing. What was pressed may stand far below it: on a phone nobody would see that it says something. */
+export function setNotice(node, text) {
+  node.hidden = !text;
+  setText(node, text);
+  if (text) node.scrollIntoView({ block: "nearest" });
+}
+
 /** Have a node hold what `make` makes of `of`: made anew only where that is not what it was, so that a focus or a choice in it stays. */
 export function fill(node, of, make) {
   const key = JSON.stringify(of);
@@ -142,9 +149,10 @@ export function showEach(known, list, infos, keyOf, make, show) {
   arrange(list, [...keys].map((key) => known.get(key).node));
 }
 
-/** A race's code as somebody wrote it, in the form that the server tells it in. @param {string} written */
+/** A race's code as somebody wrote it, or its link, in the form that the server tells it in. @param {string} written */
 export function codeOf(written) {
-  return written.replace(/[\s-]/g, "").toUpperCase();
+  const [, told = written] = /:\/\/[^/]+\/(?:play|watch)\/([^/?#]+)/i.exec(written) ?? [];
+  return told.replace(/[\s-]/g, "").toUpperCase();
 }
 
 /** What stands in the address behind its `#`, which is sent to nobody; null where it does not. @param {string} name */
@@ -213,23 +221,32 @@ let counts = "";
 let saidAt = -BETWEEN_COUNTS_MS;
 let timer = null;
 
-/** Have something read out by whoever listens rather than looks. A count may wait long, and only the last one is said. */
-export function announce(text, { isCount = false } = {}) {
+/** Have something read out by whoever listens rather than looks. A count may wait long, and only the last one is said. What is urgent is said
+ * at once, before what waits, and of the counts of till then nothing is said any more. */
+export function announce(text, { isCount = false, isUrgent = false } = {}) {
   if (isCount) counts = text;
-  else events = [...events.slice(-3), text];
+  else if (!isUrgent) events = [...events.slice(-3), text];
+  else {
+    counts = "";
+    say(text);
+  }
   speakSoon();
 }
 
 function speakSoon() {
-  if (timer !== null) clearTimeout(timer);
+  clearTimeout(timer);
+  if (!events.length && !counts) return;
   const pause = events.length ? BETWEEN_NEWS_MS : BETWEEN_COUNTS_MS;
   timer = setTimeout(speak, Math.max(100, saidAt + pause - performance.now()));
 }
 
 function speak() {
-  timer = null;
-  document.getElementById("news").textContent = [...events, counts].filter(Boolean).join(" ");
+  say([...events, counts].filter(Boolean).join(" "));
   events = [];
   counts = "";
+}
+
+function say(text) {
+  document.getElementById("news").textContent = text;
   saidAt = performance.now();
 }

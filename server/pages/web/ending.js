@@ -124,6 +124,12 @@ export function headline(seats, own) {
   return `${isClose ? "So close: " : ""}${clean(best[0].name)} won${by}.`;
 }
 
+/** How a race has ended that its player may not have seen the end of. @param {import("./played.js").PlayedRace} last */
+export function lastSentence({ ended, seat }) {
+  if (!ended.length) return "";
+  return `Your last race is over. ${headline(ended, seat)}${ended[seat]?.state === "forfeited" ? " You forfeited it." : ""}`;
+}
+
 /** " by 9 cards", or with equal cards " by 0.4 s"; nothing where nobody who stayed was beaten. */
 function margin(seats) {
   const [first, next] = [...seats].sort((one, other) => one.place - other.place);

@@ -2,10 +2,10 @@
 
 import { hex } from "./sha256.js";
 import { UNSENT, playerHello, watcherHello } from "./connection.js";
-import { announce, button, clean, clockText, counted, element, field, setText } from "./dom.js";
+import { announce, button, clean, clockText, counted, element, field, setNotice, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
-import { NameField } from "./start.js";
+import { NameField, otherNameSentence } from "./start.js";
 import { endingOf, isByTime, isDone } from "./tournaments.js";
 
 /** Those that nobody can enter once they have begun. */
@@ -154,6 +154,8 @@ export class TakingPart {
   up(welcome) {
     this.me = welcome.player;
     if (!this.#isPlayer) return;
+    const { token, name } = keeping.identity;
+    if (!token) this.#note(otherNameSentence(name, welcome.name));
     keeping.identity.keep(welcome.token, welcome.name);
     this.name.show(welcome.name);
     if (this.#wish) this.#ask(this.#wish);
@@ -213,9 +215,8 @@ export class TakingPart {
   }
 
   #note(text) {
-    this.notice.hidden = !text;
     if (text) this.node.hidden = false;
-    setText(this.notice, text);
+    setNotice(this.notice, text);
   }
 
   #goTo(code) {

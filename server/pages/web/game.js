@@ -6,7 +6,7 @@ import { cardTexts } from "./boards.js";
 import { button, clean, element, setText } from "./dom.js";
 import { allHomeKey, hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
-import { OWN_ENDS, STATE_WORDS, cardsOf, standing } from "./model.js";
+import { OWN_ENDS, STATE_WORDS, cardsOf, endWord, standing } from "./model.js";
 import { allFit, chipsOf, goesHome, isWhole, topCard } from "./moves.js";
 import { HOME } from "./hand.js";
 import { read, write } from "./identity.js";
@@ -204,6 +204,8 @@ export class Game {
   #hintText(player, room, view) {
     if (!player.isOnline) return "Not connected: no moves for now. The clock may run on, and your seat is kept a while.";
     if (room.phase === "over") return "";
+    // A win that was not theirs, or was given to them, has stopped them: in a moment the result says so.
+    if (["beaten", "walkover"].includes(endWord(room.own, room.seats))) return "";
     if (OWN_ENDS[room.own.state]) return OWN_ENDS[room.own.state] + stillRacing(room);
     if (player.ahead.length) return `Waiting to be played: ${placesText(player.ahead)}.`;
     if (!player.held && room.options.autoplay && allFit(this.rules.family, view)) return `Every card goes home now: All home${TOUCH.matches ? "" : `, or ${allHomeKey(view)}`}.`;

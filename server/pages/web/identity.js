@@ -29,6 +29,16 @@ function remove(key) {
   }
 }
 
+/** Whether nothing outlives the page: the browser's owner has forbidden it. */
+export function isForgetful() {
+  try {
+    localStorage.setItem("carpet.kept", "yes");
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 const FORMER = "carpet.former";
 const FORMER_KEPT = 4;
 /** The token of who tries to be somebody else again, until the server has answered. */

@@ -1,6 +1,7 @@
 // What is known of the watched race, as the messages to watchers tell it. Draws nothing. Moments are `performance.now()`'s.
 
 import { clean, listed } from "./dom.js";
+import { goesHome } from "./moves.js";
 
 const LINES_KEPT = 100;
 
@@ -202,7 +203,12 @@ export class WatchedRace {
 
   #takeRecord(record) {
     this.curves = new Map(this.seats.map((seat) => [seat.seat, []]));
-    for (const [seat, , at, , , home] of record.moves) this.curves.get(seat).push([at, home]);
+    for (const [seat, move, at, , , home] of record.moves) {
+      const curve = this.curves.get(seat);
+      // From the start on, with what the deal itself has brought home.
+      if (!curve.length) curve.push([0, home - Number(goesHome(move))]);
+      curve.push([at, home]);
+    }
     record.seats.forEach((seat, number) => {
       const curve = this.curves.get(number);
       // Who played nothing had at the start what they had at the end: one point alone would draw no line.

@@ -3,15 +3,15 @@
 import { Call } from "./calling.js";
 import { UNSENT } from "./connection.js";
 import { choose } from "./dialog.js";
-import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setText } from "./dom.js";
+import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setNotice, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
-import { Ending, headline, whoAsks } from "./ending.js";
+import { Ending, headline, lastSentence, whoAsks } from "./ending.js";
 import { checkIn } from "./entering.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
 import { Player } from "./player.js";
-import { NameField, StartForm } from "./start.js";
+import { NameField, StartForm, otherNameSentence } from "./start.js";
 import { WaitingRoom, termsText } from "./waiting.js";
 
 export const PHRASES = {
@@ -30,6 +30,8 @@ const LEFT = {
 /** `ref` of a line that is said, and of a check-in. */
 const SAID = 2;
 const CHECKED_IN = 8;
+/** So long what was said last is shown in a race. */
+const LINE_MS = 8000;
 
 export class PlayPage {
   #rules = new Map();
@@ -39,6 +41,9 @@ export class PlayPage {
   #sent = "";
   #endedBecause = "";
   #boardAsked = "";
+  #lineUntil = 0;
+  /** Told once more at the seat that they are on their way to. */
+  #otherName = "";
 
   /** code: of a race to take a seat in; null to choose one. @param {import("./connection.js").Connection} connection @param {string | null} code */
   constructor(connection, code) {
@@ -61,8 +66,12 @@ export class PlayPage {
     addEventListener("pagehide", () => keeping.pressed.keep(player.pressed));
     this.heading = element("h1", {}, "Play");
     this.facts = element("p", { class: "facts" });
+    // In a race it stands for a moment where the facts do: anywhere else it would move the table or its buttons, or be below the fold.
+    this.lastLine = element("p", { class: "facts last-line", hidden: true });
     this.clock = element("p", { class: "clock", role: "timer", "aria-label": "Time", hidden: true });
     this.notice = element("p", { class: "notice", role: "status", hidden: true });
+    this.forgetful = keeping.isForgetful()
+      ? element("p", { class: "notice forgetful" }, "This browser lets the page keep nothing. If you load it anew or close it, you lose your seat and your name.") : null;
     this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.#ask({ type: "rename", name, token: keeping.identity.token }));
     this.start = new StartForm((wish) => this.#wish(wish));
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), { class: "main-button" });
@@ -88,8 +97,8 @@ export class PlayPage {
     this.here = button("Go on here", () => { this.here.hidden = true; this.notice.hidden = true; connection.open(); }, { class: "main-button" });
     this.here.hidden = true;
     this.parts = element("div", { class: "parts" });
-    this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts), this.clock),
-      this.notice, this.here, this.elsewhere, this.call.node, this.due, this.back, this.parts, this.goOn.node);
+    this.node = element("div", { class: "play" }, element("div", { class: "title" }, element("div", {}, this.heading, this.facts, this.lastLine), this.clock),
+      this.notice, this.forgetful, this.here, this.elsewhere, this.call.node, this.due, this.back, this.parts, this.goOn.node);
     const token = takenToken();
     if (token && token !== keeping.identity.token) askToBe(() => this.#be(token));
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
@@ -105,7 +114,9 @@ export class PlayPage {
   up(welcome) {
     this.#rules = byId(welcome.rules);
     this.start.show(welcome);
+    const { token, name } = keeping.identity;
     const isOnTheWay = this.player.up(welcome, this.code);
+    if (!token && this.player.isPlayer) this.#note(this.#otherName = otherNameSentence(name, welcome.name));
     this.name.show(this.player.isPlayer ? this.player.name : null);
     if (!isOnTheWay && this.code) this.connection.send({ type: "watch-race", code: this.code });
     this.#offerElsewhere();
@@ -151,8 +162,11 @@ export class PlayPage {
   /** What is not asked again by itself. Whether it has gone out. */
   #ask(message) {
     const isSent = this.connection.send(message);
-    if (!isSent) this.#note(UNSENT);
-    return isSent;
+    if (isSent) return true;
+    // The notice stands above the table, and would move it.
+    if (this.player.room?.phase === "racing") this.game.note(UNSENT);
+    else this.#note(UNSENT);
+    return false;
   }
 
   #choosePhrase() {
@@ -173,8 +187,7 @@ export class PlayPage {
   }
 
   #note(text) {
-    this.notice.hidden = !text;
-    setText(this.notice, text);
+    setNotice(this.notice, text);
   }
 
   // ---- what is heard
@@ -184,7 +197,8 @@ export class PlayPage {
       case "room":
         this.code = this.player.room.code;
         this.#looked = null;
-        this.#note("");
+        this.#note(this.#otherName);
+        this.#otherName = "";
         this.elsewhere.hidden = true;
         history.replaceState(null, "", `/play/${encodeURIComponent(this.code)}`);
         if (about.isNew) announce("You have a seat.");
@@ -266,15 +280,23 @@ export class PlayPage {
 
   #announce(event) {
     const { room } = this.player;
-    if (event.type === "countdown") announce("Everybody is ready. It starts in a moment.");
-    else if (event.type === "started") announce("Go.");
+    if (event.type === "countdown") announce("Everybody is ready. It starts in a moment.", { isUrgent: true });
+    else if (event.type === "started") announce("Go.", { isUrgent: true });
     else if (event.type === "progress" && event.seat !== room.seat) {
       const name = clean(room.seats[event.seat].name);
       const word = endWord(room.seats[event.seat], room.seats);
       if (word) announce(`${name}: ${word}, ${event.home} cards home.`);
       else announce(`${name} ${event.home} cards home.`, { isCount: true });
-    } else if (["result", "ended"].includes(event.type)) announce(`The race is over. ${headline(room.ended, room.seat)}`);
+    } else if (event.type === "said") this.#hearLine(event.line, room);
+    else if (["result", "ended"].includes(event.type)) announce(`The race is over. ${headline(room.ended, room.seat)}`, { isUrgent: true });
     else if (event.type === "rematch-asked" && event.seat !== room.seat && !room.own?.again) announce(`${clean(room.seats[event.seat].name)} would like to race again.`);
+  }
+
+  /** Said to ears, and in a race to eyes as well: what is said stands below the fold of a phone. */
+  #hearLine(line, room) {
+    if (line.seat !== room.seat) announce(`${clean(line.name)}: ${clean(line.text)}`);
+    this.lastLine.replaceChildren(...lineNodes(line));
+    this.#lineUntil = performance.now() + LINE_MS;
   }
 
   /** Who this browser was before the server forgot them. */
@@ -301,9 +323,9 @@ export class PlayPage {
     const { elsewhere: code, last } = this.player;
     this.elsewhere.hidden = !(code || last) || Boolean(this.player.room);
     if (this.elsewhere.hidden) return;
-    const asked = last ? whoAsks(last) : "";
-    fill(this.elsewhere, [last?.code, asked, code], () => (last
-      ? [asked ? `${asked} ` : null, element("a", { href: `/play/${encodeURIComponent(last.code)}` }, "Back to your last race")].filter(Boolean)
+    const told = last ? [lastSentence(last), whoAsks(last)].filter(Boolean).join(" ") : "";
+    fill(this.elsewhere, [last?.code, told, code], () => (last
+      ? [told ? `${told} ` : null, element("a", { href: `/play/${encodeURIComponent(last.code)}` }, "Back to your last race")].filter(Boolean)
       : [`You hold a seat in race ${clean(code)}. `, button("Go on there", () => this.player.goOnElsewhere() || this.#note(UNSENT)), button("Leave it", () => this.#ask({ type: "leave-race" }))]));
   }
 
@@ -395,7 +417,8 @@ export class PlayPage {
     this.text.hidden = isQuiet;
     if (this.#said !== room.linesHeard) {
       this.#said = room.linesHeard;
-      this.lines.replaceChildren(...room.lines.slice(-8).map((line) => element("li", {}, nameOf(line.name), ": ", element("bdi", {}, clean(line.text)))));
+      this.lines.replaceChildren(...room.lines.slice(-8).map((line) => element("li", {}, ...lineNodes(line))));
+      this.lines.scrollTop = this.lines.scrollHeight;
     }
   }
 
@@ -414,6 +437,8 @@ export class PlayPage {
     const { room } = this.player;
     const now = performance.now();
     this.call.show(this.code, room, now);
+    this.facts.hidden = room?.phase === "racing" && now < this.#lineUntil;
+    this.lastLine.hidden = !this.facts.hidden;
     if (!room) return;
     const limit = room.options.time_limit_s * 1000;
     const rules = this.#rules.get(room.options.rules);
@@ -422,4 +447,9 @@ export class PlayPage {
     setText(this.clock, elapsed < 0 ? `starts in ${Math.ceil(-elapsed / 1000)}` : `${clockText(Math.min(elapsed, limit))} / ${clockText(limit)}`);
     if (room.isToBegin) this.#showWaiting(room, rules, now);
   }
+}
+
+/** Who has said what. @param {{name: string, text: string}} line */
+function lineNodes({ name, text }) {
+  return [nameOf(name), ": ", element("bdi", {}, clean(text))];
 }

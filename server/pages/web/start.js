@@ -1,18 +1,24 @@
 // Where a player begins: their name, and what they would like to run.
 
 import { OptionFields, forms } from "./choices.js";
-import { button, codeOf, element, field, inlineField, setText } from "./dom.js";
+import { button, clean, codeOf, element, field, inlineField, setText } from "./dom.js";
 
 /** The one to begin with, as in the terminal. */
 const USUAL_BOT = "greedy";
 
 /** A field for the name of somebody who is new, or their name and a way to change it. */
 export class NameField {
+  #asked = "";
+
   /** @param {string} proposed @param {(name: string) => void} rename */
   constructor(proposed, rename) {
     this.input = element("input", { id: "name", maxlength: "24", autocomplete: "nickname", spellcheck: "false", value: proposed });
-    this.button = button("Change the name", () => this.value && rename(this.value), { hidden: true });
-    this.node = field("Your name", this.input, this.button);
+    this.button = button("Change the name", () => {
+      this.#asked = this.value;
+      if (this.value) rename(this.value);
+    }, { hidden: true });
+    this.told = element("span", { class: "note", role: "status" });
+    this.node = field("Your name", this.input, this.button, this.told);
     this.input.addEventListener("input", () => { this.button.hidden = !this.known || this.value === this.known; });
   }
 
@@ -25,7 +31,17 @@ export class NameField {
     this.known = known;
     if (known) this.input.value = known;
     this.button.hidden = true;
+    setText(this.told, known && this.#asked ? `You are ${clean(known)} now.` : "");
+    this.#asked = "";
   }
+}
+
+/** For who has just become a player: that they are not called what they asked for; empty where they are. @param {string | null} asked @param {string} name */
+export function otherNameSentence(asked, name) {
+  const wanted = clean(asked).trim();
+  if (!wanted || wanted === name) return "";
+  const isTaken = /^ \d+$/.test(name.slice(name.lastIndexOf(" ")));
+  return `You are called ${clean(name)} here.${isTaken ? ` Somebody else is ${wanted}.` : ""}`;
 }
 
 export class StartForm {
@@ -52,7 +68,7 @@ export class StartForm {
       .map(([seconds, words]) => element("option", { value: String(seconds), selected: seconds === 600 }, words)));
     this.winnable = element("input", { type: "checkbox", id: "winnable" });
     this.winnableRow = element("p", { class: "field inline" }, this.winnable, element("label", { for: "winnable" }, "Only a deal that can be won"));
-    this.code = element("input", { id: "code", size: "8", maxlength: "16", autocomplete: "off", autocapitalize: "characters", spellcheck: "false" });
+    this.code = element("input", { id: "code", size: "8", maxlength: "200", autocomplete: "off", autocapitalize: "characters", spellcheck: "false" });
     this.code.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && this.#join());
     const wishing = (text, make, kind = "choice-button") => button(text, () => wish(make()), { class: kind });
     const options = (more) => ({
@@ -75,7 +91,7 @@ export class StartForm {
       element("ul", { class: "ways" },
         asked.has("daily") ? daily : null,
         way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
-        way("A code", "Six letters that a friend has read out to you.", inlineField("Code", this.code), button("Go to that race", () => this.#join(), { class: "choice-button" })),
+        way("A code", "Six letters that a friend has read out to you, or the link itself.", inlineField("Code", this.code), button("Go to that race", () => this.#join(), { class: "choice-button" })),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",
           wishing("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
         way("Whoever joins", "The race is listed until somebody takes the other seat.",

@@ -33,6 +33,7 @@ export class WaitingRoom {
     this.copy = button("Copy the link", () => copyText(this.copy, this.invitation));
     this.invite = element("p", { class: "command" }, this.invitation, this.copy);
     this.code = element("img", { class: "qr", width: "160", height: "160", alt: "QR code of the link" });
+    this.near = element("p", { class: "notice" }, "Only this machine can open this link. Open this page at the address that others use, and make the link there.");
     this.sentence = element("p", { class: "summary" });
     this.seats = element("ul", { class: "seats" });
     this.series = element("p", { hidden: true });
@@ -41,7 +42,7 @@ export class WaitingRoom {
     this.rules = element("p", { class: "explained" });
     this.ready = button("Ready", ready, { class: "main-button" });
     this.leave = button("Leave", leave);
-    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.code, this.series, this.won, this.seats, this.terms, this.rules,
+    this.node = element("div", { class: "waiting-room" }, this.sentence, this.invite, this.near, this.code, this.series, this.won, this.seats, this.terms, this.rules,
       element("p", { class: "actions" }, this.ready, this.leave));
   }
 
@@ -57,7 +58,8 @@ export class WaitingRoom {
     // At a table of a tournament nobody else can sit down.
     this.invite.hidden = free === 0 || Boolean(room.tournament);
     setText(this.invitation, link);
-    this.code.hidden = this.invite.hidden || isOwnMachine(location.origin);
+    this.near.hidden = this.invite.hidden || !isOwnMachine(location.origin);
+    this.code.hidden = this.invite.hidden || !this.near.hidden;
     if (!this.code.hidden && this.code.dataset.of !== link) {
       this.code.dataset.of = link;
       this.code.setAttribute("src", `/qr.svg?of=${encodeURIComponent(link)}`);

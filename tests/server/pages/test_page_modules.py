@@ -451,6 +451,7 @@ DOCUMENT = """
         set textContent(text) { this.children = [text]; }
         get textContent() { return textOf(this); }
         addEventListener() {}
+        scrollIntoView() {}
     }
     const textOf = (node) => (node instanceof Element ? node.children.map(textOf).join("") : String(node));
     const all = (node, tag) => (node.children ?? []).flatMap((each) => [...(each.tag === tag ? [each] : []), ...all(each, tag)]);
@@ -1534,3 +1535,116 @@ def test_a_series_is_given_up_by_leaving_it_between_its_first_start_and_its_last
     kept = [["racing", None], at("waiting", 0), at("racing", 2), at("over", 3, over=True), at("over", 1, over=True)]
     given_up = [at("countdown", 0), at("racing", 1), at("waiting", 1), at("waiting", 2)]
     assert node(script, kept + given_up) == [False] * len(kept) + [True] * len(given_up)
+
+
+def test_the_start_and_the_result_are_said_at_once_and_no_count_of_a_race_that_is_over() -> None:
+    script = f"""{DOCUMENT}
+        let [now, timers] = [0, []];
+        const news = createElement("p");
+        document.getElementById = () => news;
+        Object.assign(performance, {{ now: () => now }});
+        globalThis.setTimeout = (act, ms) => (timers = [{{ act, at: now + ms }}]);
+        globalThis.clearTimeout = () => {{ timers = []; }};
+        const {{ announce }} = await import(`${{web}}/dom.js`);
+        const said = [];
+        const until = (ms) => {{
+            for (const {{ act, at }} of timers) if (at <= ms) {{ now = at; timers = []; act(); said.push([now, news.textContent]); }}
+            now = ms;
+        }};
+        const say = (at, text, options) => {{
+            until(at);
+            announce(text, options);
+            if (options.isUrgent) said.push([now, news.textContent]);
+        }};
+        for (const [at, text, options] of given) say(at, text, options);
+        until(100_000);
+        console.log(JSON.stringify(said));
+    """
+    urgent, count = {"isUrgent": True}, {"isCount": True}
+    given = [
+        [10_000, "You have a seat.", {}],
+        [11_000, "Ada: Good luck!", {}],
+        [11_500, "It starts in a moment.", urgent],
+        [14_500, "Go.", urgent],
+        [15_000, "Ada 5 cards home.", count],
+        [16_000, "Ada: Nice!", {}],
+        [17_000, "Ada 6 cards home.", count],
+        [20_000, "Ada 7 cards home.", count],
+        [21_000, "The race is over.", urgent],
+    ]
+    assert node(script, given) == [
+        [10_100, "You have a seat."],
+        [11_500, "It starts in a moment."],
+        [14_500, "Go."],
+        [18_500, "Ada: Good luck! Ada: Nice! Ada 6 cards home."],
+        [21_000, "The race is over."],
+    ]
+
+
+def test_whoever_is_stopped_by_a_win_is_not_told_that_they_stopped() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Game }} = await import(`${{web}}/game.js`);
+        console.log(JSON.stringify(given.map((other) => {{
+            const own = {{ seat: 0, name: "Ada", state: "stopped", elapsed_ms: 9000 }};
+            const seats = [own, {{ seat: 1, name: "Zoë", elapsed_ms: 9000, state: other }}];
+            const room = {{ code: "HKTRWM", race: 1, phase: "racing", view: {{}}, own, seats, seat: 0 }};
+            const game = new Game({{ room, takenBack: [], ahead: [], isOnline: true }}, () => {{}});
+            game.showHint();
+            return game.hint.textContent;
+        }})));
+    """
+    stopped = "You stopped. Your cards home count."
+    assert node(script, ["won", "forfeited", "stopped", "racing"]) == ["", "", stopped, f"{stopped} Zoë is still racing."]
+
+
+def test_the_code_of_a_race_is_found_in_its_link() -> None:
+    script = "const { codeOf } = await import(`${web}/dom.js`); console.log(JSON.stringify(given.map(codeOf)));"
+    written = [
+        *("hkt rwm", "HKT-RWM", "http://127.0.0.1:7777/play/HKTRWM", "https://x.example/watch/hktrwm?a=b#c", " http://x/play/HKTRWM/ "),
+        *("", "http://x.example/"),
+    ]
+    assert node(script, written) == [*["HKTRWM"] * 5, "", "HTTP://X.EXAMPLE/"]
+
+
+def test_the_curve_of_a_race_that_is_over_begins_at_its_start() -> None:
+    record = from_json(RECORD.read_text())
+    script = """
+        const { WatchedRace } = await import(`${web}/model.js`);
+        const { record } = given;
+        const seats = record.seats.map((each, seat) => ({ ...each, seat, connected: true, ply: 0, elapsed_ms: 9 }));
+        const none = { options: {}, series: null, ended: [], chat: [], starts_in_ms: null };
+        const room = { code: "A", race: 1, version: 1, phase: "over", seats, record, ...none };
+        const race = new WatchedRace({ room, boards: [], watchers: 0, lines: [] }, 0);
+        console.log(JSON.stringify([...race.curves.values()].map((curve) => curve[0])));
+    """
+    first = see(RULE_SETS[record.rules].deal(bytes.fromhex(record.deal.seed))).home
+    assert node(script, {"record": msgspec.to_builtins(record)}) == [[0, first]] * len(record.seats)
+
+
+def test_a_new_player_is_told_that_they_are_called_something_else() -> None:
+    script = f"""{DOCUMENT}
+        const {{ otherNameSentence }} = await import(`${{web}}/start.js`);
+        console.log(JSON.stringify(given.map(([asked, name]) => otherNameSentence(asked, name))));
+    """
+    assert node(script, [["Anna", "Anna"], ["Anna", "Anna 2"], ["An\u200bna", "Anna"], ["A  b", "A b"], [None, "Swift Fox"]]) == [
+        "",
+        "You are called Anna 2 here. Somebody else is Anna.",
+        "",
+        "You are called A b here.",
+        "",
+    ]
+
+
+def test_whoever_comes_back_to_a_race_that_has_ended_without_them_is_told_how() -> None:
+    script = f"""{DOCUMENT}
+        const {{ lastSentence }} = await import(`${{web}}/ending.js`);
+        console.log(JSON.stringify(given.map((ended) => lastSentence({{ ended, seat: 0 }}))));
+    """
+    first, second = scenes.record().seats
+    gone = [replace(first, name="Ada", state="forfeited", place=2), replace(second, name="Zoë", state="stopped", place=1)]
+    won = [replace(first, state="stopped", place=1, home=9), replace(second, state="stopped", place=2, home=5)]
+    assert node(script, msgspec.to_builtins([gone, won, []])) == [
+        "Your last race is over. Zoë won. You forfeited it.",
+        "Your last race is over. You won by 4 cards!",
+        "",
+    ]
