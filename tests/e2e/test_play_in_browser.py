@@ -556,6 +556,13 @@ def test_a_player_is_told_by_what_name_they_play_and_that_nobody_else_can_use_th
         browser.press("Make a link")
         browser.wait_for_text(".waiting-room", "Only this machine can open this link.")
         browser.wait_for_text(".play > .notice", f"Somebody else is {berta.name}.")
+        with sitting(server, "Ada", code=heard(browser, "room")[-1]["code"]) as ada:
+            browser.press("Ready")
+            ada.ready()
+            wait_for_cards(browser)
+            # It would take room from the table.
+            browser.expect(lambda now: any(now.shown(".play > .notice")), False)
+            give_up(browser)
         browser.press("Leave")
         browser.do("#name", WebElement.clear)
         browser.type("#name", "Bertas Freundin")
@@ -904,6 +911,44 @@ def test_table_names_of_slots_hint_and_buttons_of_every_shape_are_seen_at_once_o
                 browser.expect(lambda now: sorted(labels(now)), sorted(names))
             give_up(browser)
             browser.wait_for_text(".verdict", "The deal checks out")
+
+
+def test_the_cards_of_a_quilt_hold_rank_and_suit_on_the_smallest_phone_on_its_side(browser: Browser, server: str) -> None:
+    with racing(browser, server, rules="persian-rug"):
+        browser.look(width=640, height=360)
+        outside = """
+            return [...document.querySelectorAll(".layout .card:not(.sideways)")].filter((card) => {
+                const all = document.createRange();
+                all.selectNodeContents(card);
+                const [text, box] = [all, card].map((each) => each.getBoundingClientRect());
+                return text.top < box.top || text.bottom > box.bottom;
+            }).map((card) => card.textContent);
+        """
+        browser.expect(lambda now: now.run(outside), [])
+
+
+def test_letters_of_twice_the_size_leave_a_phone_no_wider_than_it_is_and_the_opponents_name_on_it(browser: Browser, server: str) -> None:
+    # As somebody sets it in their browser: where a style sheet says rem, it follows.
+    large = "document.adoptedStyleSheets = [new CSSStyleSheet()]; document.adoptedStyleSheets[0].insertRule(':root { font-size: 200% }')"
+    browser.look(width=360, height=740)
+    browser.open(page(server, "/play"))
+    browser.wait_for_text(".start .explained", "The four Aces lie ready")
+    browser.run(large)
+    browser.expect(too_wide, [])
+    with racing(browser, server) as ada:
+        browser.run(large)
+        browser.expect(too_wide, [])
+        wide = "return document.querySelector('.title h1').getBoundingClientRect().width"
+        browser.wait(lambda now: ada.name in now.text("h1") and now.run(wide) > 200, "the opponent's name")
+
+
+def test_cards_of_a_replay_lie_on_their_felt_where_the_system_has_its_own_colours(browser: Browser, server: str) -> None:
+    browser.look(forced="active")
+    browser.open(page(server, "/play"))
+    browser.wait_for_text("h1", "Play")
+    felt = "const board = document.createElement('table'); board.className = 'board'; document.body.append(board);"
+    assert browser.run(f"{felt} return getComputedStyle(board).backgroundColor") == "rgb(31, 107, 69)"
+    browser.open(page(server, "/web/icon.svg"))
 
 
 def test_the_reserves_stand_in_one_row_or_in_two_that_are_as_long(browser: Browser, server: str) -> None:

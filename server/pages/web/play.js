@@ -235,6 +235,8 @@ export class PlayPage {
         if (about?.glides) this.game.table?.glide(about.glides);
         break;
       case "event":
+        // It would take its line from the table, and hold it.
+        if (about.type === "dealt") this.#note("");
         if (about.type === "view" && about.state === "won") this.game.table?.fall(about.view.foundations);
         this.#announce(about);
         break;
