@@ -489,9 +489,10 @@ IN_VIEW = "const box = document.querySelector(given[0]).getBoundingClientRect();
 def test_nothing_moves_on_a_phone_as_the_opponent_goes_away_comes_back_and_stops(browser: Browser, server: str) -> None:
     with racing(browser, server) as ada:
         tops = "return ['.felt', '.game .actions'].map((each) => document.querySelector(each).getBoundingClientRect().top)"
+        before: object = None
         for width, height in ((390, 844), (360, 640)):
             browser.look(width=width, height=height)
-            # Both what one can do and who is told about take one line now; what can be done does not change.
+            # What can be done stays as it is, and with it the hint: only the bars could move anything.
             before = browser.wait(lambda now: now.run(tops), "the table")
             token = ada.welcome["token"]
             ada.cut()
@@ -568,6 +569,73 @@ def test_a_player_is_told_by_what_name_they_play_and_that_nobody_else_can_use_th
         browser.type("#name", "Bertas Freundin")
         browser.press("Change the name")
         browser.wait_for_text(".field [role=status]", "You are Bertas Freundin now.")
+
+
+def test_cards_go_home_by_themselves_at_the_touch_of_a_button_which_stands_in_one_row_with_the_others(
+    browser: Browser, server: str
+) -> None:
+    with racing(browser, server, deal="monday"):
+        shown = "[...document.querySelectorAll('.game .actions button')].filter((each) => each.offsetParent)"
+        metrics = {"width": 360, "height": 640, "deviceScaleFactor": 1, "mobile": True}
+        browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        try:
+            browser.expect(lambda now: len(set(now.run(f"return {shown}.map((each) => each.offsetTop)"))), 1)
+            home = browser.wait(lambda now: homes(now)[0], "cards home")
+            browser.press("Auto")
+            browser.wait_for_text(".hint", "Autoplay is on.")
+            # In one line, so that the button stays under the finger.
+            browser.wait(lambda now: now.run("return document.querySelector('.hint').offsetHeight < 30"), "a line")
+            browser.expect(lambda now: now.run("return document.querySelector('[aria-keyshortcuts=\"Shift+H\"]').ariaPressed"), "true")
+            browser.wait(lambda now: homes(now)[0] > home, "a card that went home")
+        finally:
+            browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        give_up(browser)
+
+
+def test_suits_have_four_colours_or_those_of_the_colour_blind_and_all_can_be_read(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    browser.press("Suits: two colours", "footer")
+    colours = """
+        const cards = [..."SHDC"].map((suit) => document.querySelector(`.card[data-suit=${suit}]`));
+        return new Set(cards.map((card) => getComputedStyle(card).color)).size;
+    """
+    with racing(browser, server, rules="persian-rug", deal="monday"):
+        browser.expect(lambda now: now.run(colours), 4)
+        browser.expect(too_pale, [])
+        browser.keys("C")
+        browser.wait_for_text(".hint", "Suits: for colour-blind players.")
+        browser.expect(lambda now: now.run(colours), 4)
+        browser.expect(too_pale, [])
+        browser.keys("C")
+        browser.expect(lambda now: now.run(colours), 2)
+        give_up(browser)
+
+
+def test_whoever_looks_at_something_else_is_called_to_their_race_and_can_have_that_silent(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    browser.press("Bell: on", "footer")
+    browser.expect(lambda now: now.texts("#settings button")[1:], ["Bell: off"])
+    browser.press("Bell: off", "footer")
+    with sitting(server, "Ada", countdown_s=1, public=False) as ada:
+        open_link(browser, server, ada.code)
+        browser.wait_for_text(".waiting-room", "(you) ready")
+        # As a browser has it in a tab that nobody sees.
+        browser.run("document.hasFocus = () => false")
+        ada.ready()
+        browser.expect(lambda now: now.run("return document.title"), "It starts · Carpet Race")
+        browser.run("document.hasFocus = () => true; dispatchEvent(new Event('focus'))")
+        browser.expect(lambda now: now.run("return document.title"), f"{ada.name} · Carpet Race")
+
+
+def test_a_challenge_is_made_in_the_page_and_run_there(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    browser.press("Make a challenge")
+    browser.wait_for_text("h1", "Challenge ")
+    browser.wait(lambda now: "/challenge/" in now.address and now.all(".main-link"), "its page")
+    browser.press("Run it")
+    browser.press("Run this challenge")
+    browser.wait_for_text("h1", "A run alone")
 
 
 def tap(browser: Browser, place: str) -> None:
@@ -937,7 +1005,8 @@ def test_letters_of_twice_the_size_leave_a_phone_no_wider_than_it_is_and_the_opp
     browser.expect(too_wide, [])
     with racing(browser, server) as ada:
         browser.run(large)
-        browser.expect(too_wide, [])
+        # The heading cuts a long name off.
+        browser.expect(lambda now: [each for each in too_wide(now) if each != "BDI name"], [])
         wide = "return document.querySelector('.title h1').getBoundingClientRect().width"
         browser.wait(lambda now: ada.name in now.text("h1") and now.run(wide) > 200, "the opponent's name")
 
@@ -1121,6 +1190,7 @@ def test_the_deal_of_the_day_is_run_alone(browser: Browser, server: str) -> None
     browser.wait_for_text(".ending", "home at ")
     browser.wait_for_text(".ending .runs", "Place 1 of 1 run so far.")
     browser.wait_for_text(".ending .runs li", "(you)")
+    browser.wait_for_text(".ending .runs code", "Carpet Race, deal of 2")
     browser.press("Leave")
     browser.look(width=360, height=640)
     browser.press("Run today’s deal")

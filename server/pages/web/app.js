@@ -1,8 +1,9 @@
 // Which page it is, by the address, and the connection that all of it comes by.
 
-import { announce, button, clean, codeOf, element, setText } from "./dom.js";
+import { announce, button, clean, codeOf, element, ring, setText } from "./dom.js";
 import { Connection, serverAddress, watcherHello } from "./connection.js";
 import { leftSentence } from "./model.js";
+import { PALETTES, settings } from "./identity.js";
 
 const state = document.getElementById("connection");
 const again = button("Try now", () => connection.tryNow());
@@ -59,12 +60,28 @@ const connection = new Connection({
   },
 });
 
+/** At the foot of each page; the keys of a race press them as well. */
+function showSettings() {
+  const suits = button("", () => settings.turnPalette(), { id: "suits" });
+  const bell = button("", () => settings.turnBell(), { id: "bell" });
+  const show = () => {
+    document.documentElement.dataset.suits = settings.palette;
+    setText(suits, `Suits: ${PALETTES[settings.palette]}`);
+    setText(bell, `Bell: ${settings.rings ? "on" : "off"}`);
+  };
+  for (const each of [suits, bell]) each.addEventListener("click", show);
+  bell.addEventListener("click", () => settings.rings && ring());
+  document.getElementById("settings").append(suits, bell);
+  show();
+}
+
 /** On whichever page it is: id of the place for it. */
 function showNotice(id, text) {
   const notice = document.getElementById(id);
   notice.replaceChildren(text, " ", button("Hide", () => notice.replaceChildren()));
 }
 
+showSettings();
 connection.page = show();
 connection.open();
 

@@ -20,7 +20,7 @@ export function cardTexts(card) {
 export function cardFaces(cards) {
   return cards.map((card) => {
     const { rank, sign, isRed } = cardTexts(card);
-    return element("span", { class: `card${isRed ? " red" : ""}`, "aria-hidden": "true" }, element("span", {}, rank), element("span", {}, sign));
+    return element("span", { class: `card${isRed ? " red" : ""}`, "data-suit": card[1], "aria-hidden": "true" }, element("span", {}, rank), element("span", {}, sign));
   });
 }
 
@@ -55,6 +55,7 @@ class Spot {
     this.face.classList.toggle("pending", isPending);
     this.face.classList.remove("red", "new");
     this.face.classList.toggle("back", cards.at(-1) === FACE_DOWN);
+    this.face.dataset.suit = cards.at(-1)?.[1] ?? "";
     if (!cards.length) {
       this.face.replaceChildren();
       this.said.textContent = `${name}${isPending ? "gap to be filled" : gap}`;

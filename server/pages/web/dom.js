@@ -250,3 +250,18 @@ function say(text) {
   document.getElementById("news").textContent = text;
   saidAt = performance.now();
 }
+
+const [HERTZ, TONE_S, LOUDNESS] = [660, 0.18, 0.15];
+
+/** A short tone, where somebody has pressed anything on this page: before that browsers let none be heard. */
+export function ring() {
+  if (!navigator.userActivation?.hasBeenActive) return;
+  const audio = new AudioContext();
+  const [tone, loudness] = [audio.createOscillator(), audio.createGain()];
+  tone.frequency.value = HERTZ;
+  loudness.gain.value = LOUDNESS;
+  tone.connect(loudness).connect(audio.destination);
+  tone.onended = () => audio.close();
+  tone.start();
+  tone.stop(audio.currentTime + TONE_S);
+}

@@ -1,14 +1,18 @@
 // How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
 
 import { cardFaces } from "./boards.js";
-import { beQuiet, button, clean, counted, element, homeText, listed, nameOf, ratingChange, setText } from "./dom.js";
+import { beQuiet, button, clean, clockText, copyText, counted, element, homeText, listed, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
-import { endWord } from "./model.js";
+import { isOwnMachine } from "./connection.js";
+import { cardsOf, endWord } from "./model.js";
 import { foundationCard } from "./moves.js";
 import { Plot } from "./plot.js";
 import { seriesSentence, wonSentence } from "./series.js";
 
 const RUNS_SHOWN = 5;
+/** Columns of the strip that tells others how a run went. */
+const STRIP = 10;
+const BLOCKS = "▁▂▃▄▅▆▇█";
 /** A race won by no more than this was close. */
 const CLOSE_CARDS = 2;
 const CLOSE_MS = 3_000;
@@ -16,6 +20,8 @@ const CLOSE_MS = 3_000;
 export class Ending {
   #shown = "";
   #race = "";
+  /** Of the curve of one's own. */
+  #points = [];
 
   /** @param {{again: () => void, leave: () => void}} does */
   constructor({ again, leave }) {
@@ -25,6 +31,8 @@ export class Ending {
     this.series = element("p", { hidden: true });
     this.won = element("p", { hidden: true });
     this.runs = element("div", { class: "runs", hidden: true });
+    this.runLine = element("code", {});
+    this.copy = button("Copy", () => copyText(this.copy, this.runLine), { "aria-label": "Copy the line about your run" });
     this.verdict = element("p", { class: "verdict" });
     this.list = element("ul", { class: "checks" });
     this.proof = element("details", {}, element("summary", {}, "What was checked, in this page"), this.list);
@@ -58,6 +66,7 @@ export class Ending {
     const key = JSON.stringify([room.code, finished.race, room.seat, ended, ratings, record?.id]);
     if (key === this.#shown) return;
     this.#shown = key;
+    this.#points = finished.curves.get(room.seat) ?? [];
     setText(this.heading, headline(ended, room.seat));
     const order = ended.map((seat, number) => ({ ...seat, number, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
@@ -83,16 +92,34 @@ export class Ending {
     beQuiet(this.again, this.leave);
   }
 
-  /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told */
-  showRuns({ own, rows, runs, secret }) {
+  /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told @param {any} rules its `RulesInfo` */
+  showRuns(told, rules) {
+    const { own, rows, runs, secret } = told;
     this.runs.hidden = own === null;
     if (!own) return;
     const days = own.days > 1 ? ` You have run ${own.days} days in a row.` : "";
     this.runs.replaceChildren(
       element("p", {}, `Place ${own.place} of ${counted(runs, "run")}${secret === null ? " so far" : ""}${own.beats === null ? "" : `, better than ${own.beats} %`}.${days}`),
       element("ol", { class: "places" }, rows.slice(0, RUNS_SHOWN).map((row) => element("li", { value: String(row.place) }, nameOf(row.name),
-        row.race === own.race ? " (you)" : "", `: ${homeText(row)}`))));
+        row.race === own.race ? " (you)" : "", `: ${homeText(row)}`))),
+      element("p", { class: "command" }, this.runLine, this.copy));
+    setText(this.runLine, runLine(told, rules, this.#points));
   }
+}
+
+/** One's own run in a line to give to others, as in the terminal: it says nothing of the deal. rules: its `RulesInfo`. points: of the run's curve.
+ * @param {import("carpet-wire").Runs} told @param {any} rules @param {number[][]} points */
+export function runLine({ kind, id, rules: of, runs, own }, rules, points, origin = location.origin) {
+  const cards = cardsOf(rules);
+  const took = countedAt(own);
+  const homeAt = (ms) => points.findLast(([at]) => at <= ms)?.[1] ?? points[0][1];
+  const counts = points.length ? [...Array.from({ length: STRIP - 1 }, (_, tenth) => homeAt(Math.floor((took * (tenth + 1)) / STRIP))), own.home] : [];
+  const course = counts.map((home) => BLOCKS[Math.max(Math.ceil((home * BLOCKS.length) / cards), 1) - 1]).join("");
+  const what = kind === "daily" ? `deal of ${clean(id)}` : `challenge ${clean(id)}`;
+  const days = own.days > 1 ? `, ${counted(own.days, "day")} in a row` : "";
+  const way = kind === "daily" ? `daily&rules=${encodeURIComponent(of)}` : `challenge=${encodeURIComponent(id)}`;
+  const come = isOwnMachine(origin) ? "" : ` Your turn: ${origin}/play?${way}`;
+  return `Carpet Race, ${what}, ${clean(rules?.name ?? of)}: ${course && `${course} `}${own.home}/${cards} in ${clockText(took, true)}, place ${own.place} of ${runs}${days}.${come}`;
 }
 
 /** Who waits for the player's word, for whose word they wait, or who has gone. @param {import("./played.js").PlayedRace} room */

@@ -47,11 +47,16 @@ export class Game {
     this.turned = element("p", { class: "unseen", role: "status" });
     this.home = byKey("Home", () => this.player.press(HOME), "Space");
     this.all = byKey("All home", () => this.player.sendAllHome(), "Shift+G");
+    this.auto = byKey("Auto", () => {
+      this.player.turnAutoplay();
+      // In one line: a second one would move the button from under the finger.
+      this.note(`Autoplay is ${this.player.isAuto ? "on" : "off"}.`);
+    }, "Shift+H");
     this.stop = byKey("Stop …", () => this.#stop(), "Shift+K");
     this.resign = byKey("Give up …", () => this.#resign(), "Shift+R");
     this.help = byKey("Keys", () => tell("Keys of a race", KEY_ROWS), "?");
     this.out = byKey("Leave …", () => this.leave(), "Shift+L");
-    this.actions = element("p", { class: "actions" }, this.home, this.all, this.stop, this.resign, this.help, this.out);
+    this.actions = element("p", { class: "actions" }, this.home, this.all, this.auto, this.stop, this.resign, this.help, this.out);
     this.move = element("input", { id: "move", maxlength: "8", autocomplete: "off", autocapitalize: "none", spellcheck: "false", placeholder: "w:b3" });
     this.moveField = element("p", { class: "field inline", hidden: true }, element("label", { for: "move" }, "Move"), this.move);
     this.move.addEventListener("keydown", (event) => this.#typed(event));
@@ -59,7 +64,7 @@ export class Game {
     this.node = element("div", { class: "game" }, this.barList, this.place, this.turned, this.hint, this.moveField, this.actions);
     this.keys = new Keys(player, {
       stop: () => this.#stop(), resign: () => this.#resign(), leave: () => this.leave(), talk, type: () => this.#type(), help: () => tell("Keys of a race", KEY_ROWS),
-      motion: () => this.#switchMotion(), note: (text) => this.note(text),
+      motion: () => this.#switchMotion(), suits: () => this.#set("suits"), bell: () => this.#set("bell"), note: (text) => this.note(text),
     });
     addEventListener("keydown", (event) => this.#key(event));
   }
@@ -131,6 +136,13 @@ export class Game {
     this.note(isStill ? "Cards do not glide." : "Cards glide.");
   }
 
+  /** By a button at the foot of the page, which is not shown in a race. @param {string} id */
+  #set(id) {
+    const setting = document.getElementById(id);
+    setting.click();
+    this.note(`${setting.textContent}.`);
+  }
+
   #key(event) {
     const { room } = this.player;
     const target = /** @type {Element} */ (event.target);
@@ -173,10 +185,10 @@ export class Game {
     const able = view.moves.some(goesHome);
     // Whose own game is over need not stay for the others'.
     this.actions.hidden = room.phase !== "racing";
-    for (const each of [this.home, this.all, this.stop, this.resign]) each.hidden = !room.isRacing;
+    for (const each of [this.home, this.all, this.auto, this.stop, this.resign]) each.hidden = !room.isRacing;
     this.out.hidden = room.isRacing;
     this.home.disabled = this.all.disabled = !able;
-    this.all.hidden ||= !room.options.autoplay;
+    for (const each of [this.all, this.auto]) each.hidden ||= !room.options.autoplay;
     this.all.classList.toggle("main-button", allFit(rules.family, view));
     this.showHint();
   }
@@ -197,6 +209,7 @@ export class Game {
     const view = room.view;
     if (!view) return;
     if (this.#notedAt !== this.#stage) this.#note = "";
+    this.auto.setAttribute("aria-pressed", String(player.isAuto));
     const back = player.takenBack.length ? `Not played: ${placesText(player.takenBack)}. ` : "";
     setText(this.hint, back + (this.#note || this.#hintText(player, room, view)));
   }

@@ -39,6 +39,30 @@ export function isForgetful() {
   }
 }
 
+/** The terminal's, by what they are called here; the colours are the style sheet's. */
+export const PALETTES = { two: "two colours", four: "four colours", safe: "for colour-blind players" };
+const PALETTE = "carpet.palette";
+const BELL = "carpet.bell";
+
+/** How cards look, and whether the page rings. */
+export const settings = {
+  /** @returns {string} */
+  get palette() {
+    const kept = read(PALETTE) ?? "";
+    return kept in PALETTES ? kept : "two";
+  },
+  turnPalette() {
+    const names = Object.keys(PALETTES);
+    write(PALETTE, names[(names.indexOf(this.palette) + 1) % names.length]);
+  },
+  get rings() {
+    return read(BELL) !== "off";
+  },
+  turnBell() {
+    write(BELL, this.rings ? "off" : "on");
+  },
+};
+
 const FORMER = "carpet.former";
 const FORMER_KEPT = 4;
 /** The token of who tries to be somebody else again, until the server has answered. */

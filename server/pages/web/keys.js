@@ -30,13 +30,15 @@ export const KEY_ROWS = [
   ["L", "Leave."],
   ["t", "Say one of nine phrases, by its number."],
   ["M", "Cards that glide, on or off."],
+  ["C", "Suits in two colours, in four, or for colour-blind players."],
+  ["B", "A tone for a race that starts while you look elsewhere, on or off."],
   ["?", "These keys."],
 ];
 
 export class Keys {
   #typed = "";
 
-  /** does: what stop, resign, leave, talk, type, motion and help do; note(text). @param {import("./player.js").Player} player @param {Record<string, (about?: any) => void>} does */
+  /** does: what stop, resign, leave, talk, type, motion, suits, bell and help do; note(text). @param {import("./player.js").Player} player @param {Record<string, (about?: any) => void>} does */
   constructor(player, does) {
     this.player = player;
     this.does = does;
@@ -92,6 +94,8 @@ export class Keys {
       case "L": does.leave(); return true;
       case "t": does.talk(); return true;
       case "M": does.motion(); return true;
+      case "C": does.suits(); return true;
+      case "B": does.bell(); return true;
       case "?": does.help(); return true;
       default:
         return false;

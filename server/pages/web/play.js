@@ -3,7 +3,7 @@
 import { Call } from "./calling.js";
 import { UNSENT } from "./connection.js";
 import { choose } from "./dialog.js";
-import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, setNotice, setText } from "./dom.js";
+import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, ring, setNotice, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending, headline, lastSentence, whoAsks } from "./ending.js";
 import { checkIn } from "./entering.js";
@@ -11,6 +11,7 @@ import { Game } from "./game.js";
 import * as keeping from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
 import { Player } from "./player.js";
+import { hex } from "./sha256.js";
 import { NameField, StartForm, otherNameSentence } from "./start.js";
 import { WaitingRoom, termsText } from "./waiting.js";
 
@@ -42,6 +43,7 @@ export class PlayPage {
   #endedBecause = "";
   #boardAsked = "";
   #lineUntil = 0;
+  #beckons = "";
   /** Told once more at the seat that they are on their way to. */
   #otherName = "";
 
@@ -73,7 +75,7 @@ export class PlayPage {
     this.forgetful = keeping.isForgetful()
       ? element("p", { class: "notice forgetful" }, "This browser lets the page keep nothing. If you load it anew or close it, you lose your seat and your name.") : null;
     this.name = new NameField(keeping.identity.name ?? keeping.proposedName(), (name) => this.#ask({ type: "rename", name, token: keeping.identity.token }));
-    this.start = new StartForm((wish) => this.#wish(wish));
+    this.start = new StartForm((wish) => this.#wish(wish), () => hex(this.player.random()));
     this.take = button("Ready", () => this.#wish({ type: "join-race", code: this.code }, { isEager: true }), { class: "main-button" });
     this.terms = element("p", {});
     this.lookedRules = element("p", { class: "explained" });
@@ -103,7 +105,20 @@ export class PlayPage {
     if (token && token !== keeping.identity.token) askToBe(() => this.#be(token));
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && this.#say({ text: this.text.value }));
     this.text.addEventListener("keydown", (event) => event.key === "Escape" && this.text.blur());
+    // Also of a tab that is looked at again: its window has the focus then.
+    addEventListener("focus", () => this.#beckon(""));
     setInterval(() => this.#tick(), 250);
+  }
+
+  /** Call back whoever looks at something else, by a tone and the title; empty once they are back. */
+  #beckon(words) {
+    if (words && document.visibilityState === "visible" && document.hasFocus()) return;
+    if (words && keeping.settings.rings) ring();
+    if (this.#beckons === words) return;
+    this.#beckons = words;
+    // In a tab that nobody sees no frame is drawn.
+    if (words) document.title = `${words} · Carpet Race`;
+    else this.#soon();
   }
 
   hello() {
@@ -144,8 +159,10 @@ export class PlayPage {
     // Whatever it was refused for: the seat may not have come back yet.
     if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
     this.call.hear(message, now);
+    if (message.type === "called") this.#beckon("Your table waits");
     if (message.type === "check-in-due") this.#checkInDue(message);
-    else if (message.type === "runs") this.ending.showRuns(message);
+    else if (message.type === "runs") this.ending.showRuns(message, this.#rules.get(message.rules));
+    else if (message.type === "challenge") location.assign(`/challenge/${encodeURIComponent(message.challenge.id)}`);
     else if (message.type === "decided" && message.ref !== CHECKED_IN) location.assign(`/tournament/${encodeURIComponent(message.id)}`);
     else if (!this.player.hear(message, now)) this.#look(message, now);
     this.#soon();
@@ -201,7 +218,9 @@ export class PlayPage {
         this.#otherName = "";
         this.elsewhere.hidden = true;
         history.replaceState(null, "", `/play/${encodeURIComponent(this.code)}`);
-        if (about.isNew) announce("You have a seat.");
+        if (!about.isNew) break;
+        announce("You have a seat.");
+        this.#beckon("You have a seat");
         break;
       case "left":
         this.#note((about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are no longer in a race."));
@@ -282,7 +301,10 @@ export class PlayPage {
 
   #announce(event) {
     const { room } = this.player;
-    if (event.type === "countdown") announce("Everybody is ready. It starts in a moment.", { isUrgent: true });
+    if (event.type === "countdown") {
+      announce("Everybody is ready. It starts in a moment.", { isUrgent: true });
+      this.#beckon("It starts");
+    } else if (event.type === "seated") this.#beckon(`${clean(event.name)} is here`);
     else if (event.type === "started") announce("Go.", { isUrgent: true });
     else if (event.type === "progress" && event.seat !== room.seat) {
       const name = clean(room.seats[event.seat].name);
@@ -291,7 +313,11 @@ export class PlayPage {
       else announce(`${name} ${event.home} cards home.`, { isCount: true });
     } else if (event.type === "said") this.#hearLine(event.line, room);
     else if (["result", "ended"].includes(event.type)) announce(`The race is over. ${headline(room.ended, room.seat)}`, { isUrgent: true });
-    else if (event.type === "rematch-asked" && event.seat !== room.seat && !room.own?.again) announce(`${clean(room.seats[event.seat].name)} would like to race again.`);
+    else if (event.type === "rematch-asked" && event.seat !== room.seat && !room.own?.again) {
+      const sentence = `${clean(room.seats[event.seat].name)} would like to race again`;
+      announce(`${sentence}.`);
+      this.#beckon(sentence);
+    }
   }
 
   /** Said to ears, and in a race to eyes as well: what is said stands below the fold of a phone. */
@@ -405,7 +431,7 @@ export class PlayPage {
     const known = others.filter((seat) => seat.name !== null);
     const title = known.length ? ["Against ", ...against(known.map((seat) => seat.name), [], " and ")] : [others.length ? "Your race" : "A run alone"];
     this.heading.replaceChildren(...title);
-    document.title = `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
+    document.title = this.#beckons ? `${this.#beckons} · Carpet Race` : `${others.map((seat) => clean(seat.name ?? "…")).join(", ") || clean(rules?.name ?? "")} · Carpet Race`;
     const cards = cardsOf(rules);
     if (room.isToBegin) this.#showWaiting(room, rules, performance.now());
     if (room.view && ["racing", "over"].includes(room.phase)) this.#drawGame();

@@ -52,8 +52,8 @@ export class StartForm {
   /** @type {OptionFields | null} */
   tournament = null;
 
-  /** wish(message): what is asked for. @param {(message: object) => void} wish */
-  constructor(wish) {
+  /** wish(message): what is asked for. nonce(): 16 bytes in hexadecimal. @param {(message: object) => void} wish @param {() => string} nonce */
+  constructor(wish, nonce) {
     this.rules = element("select", { id: "rules" });
     this.explained = element("p", { class: "explained" });
     this.inShort = element("details", {}, element("summary", {}, "The rules"), this.explained);
@@ -98,7 +98,9 @@ export class StartForm {
           wishing("Open a race", () => ({ type: "open-race", options: options({ public: true }) }))),
         this.botWay = way("A house bot", "", this.bots,
           wishing("Race the bot", () => ({ type: "open-race", options: options({ public: false, ...this.#withBots() }) }))),
-        asked.has("daily") ? null : daily),
+        asked.has("daily") ? null : daily,
+        way("Whoever comes later", "A deal for others to run within a week, each in their own time, once each.",
+          wishing("Make a challenge", () => ({ type: "open-challenge", nonce: nonce(), rules: this.rules.value, time_limit_s: Number(this.limit.value) })))),
       this.maker);
     this.rules.addEventListener("change", () => this.#explain());
   }

@@ -71,7 +71,7 @@ export class Table {
     this.buried.hidden = buried.length === 0;
     fill(this.buried, buried, () => buried.map((card) => {
       const { rank, sign, said, isRed } = cardTexts(card);
-      return element("li", { class: isRed ? "red" : null }, element("span", { "aria-hidden": "true" }, rank + sign), element("span", { class: "unseen" }, said));
+      return element("li", { class: isRed ? "red" : null, "data-suit": card[1] }, element("span", { "aria-hidden": "true" }, rank + sign), element("span", { class: "unseen" }, said));
     }));
     // Tab goes from one card that can be played to the next; the arrows go everywhere.
     const stops = [...this.#places.values()].filter((place) => place.isStop);
@@ -158,6 +158,7 @@ class Place {
     this.face.classList.toggle("pending", isPending);
     const texts = card && !isDown ? cardTexts(card) : null;
     this.face.classList.toggle("red", texts ? texts.isRed : isRed);
+    this.face.dataset.suit = texts ? card[1] : "";
     const small = depth > 1 || (back && depth > 0) ? element("small", {}, String(depth)) : null;
     this.face.replaceChildren(...(texts ? [element("span", { class: "rank" }, texts.rank), element("span", { class: "sign" }, texts.sign)]
       : stands ? [element("span", { class: "stands" }, stands)] : []), ...(small ? [small] : []));

@@ -1,6 +1,5 @@
 // Pages that are tables of what is kept: the ladder, a player, deals of the day and challenges. They ask over HTTP, and once.
 
-import { serverAddress } from "./connection.js";
 import { against, button, clean, clockText, counted, element, field, inlineField, listed, nameOf, section, setText, shape, wide } from "./dom.js";
 import { identity } from "./identity.js";
 import { STATE_WORDS, byId, endWord } from "./model.js";
@@ -357,7 +356,7 @@ class ChallengesPage extends TablePage {
   named() {
     if (!this.told) return;
     const { challenges, now_ms: now } = this.told;
-    setText(this.facts, challenges.length ? "Deals that somebody has opened for others to run, once each." : `No challenge is open. From a terminal, carpet challenge create ${serverAddress()} opens one.`);
+    setText(this.facts, challenges.length ? "Deals that somebody has opened for others to run, once each." : "No challenge is open. The Play page has a button to make one.");
     this.body.replaceChildren(...(challenges.length ? [table("Open challenges", ["Runs", "Challenge", "Game", "By", "Closes in"], challenges.map((each) => [
       String(each.runs), element("a", { href: `/challenge/${encodeURIComponent(each.id)}` }, each.id), this.rulesName(each.rules), playerLink(each.owner),
       timeLeft(each.closes_at_ms - now)]))] : []));

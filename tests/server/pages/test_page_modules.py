@@ -25,6 +25,7 @@ from client.game.moves import choices, homeward, next_home, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
 from client.text.formatting import rated_sentence
+from client.text.runs import run_line
 from client.tui.chips import CHIPS, Chip, chips_of, dealt, keyed
 from client.tui.race.outcome import headline
 from client.tui.table.playing import all_fit
@@ -37,7 +38,7 @@ from protocol.views import OpenRaceInfo, RaceOptions, RunningRaceInfo, RunningSe
 from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
-from tests.client import scenes
+from tests.client import runs, scenes
 from tests.client.text.test_formatting import SCORES, WON, ended
 from tests.conftest import NO_NODE
 
@@ -1648,3 +1649,18 @@ def test_whoever_comes_back_to_a_race_that_has_ended_without_them_is_told_how() 
         "Your last race is over. You won by 4 cards!",
         "",
     ]
+
+
+def test_a_run_is_told_to_others_in_the_line_of_the_terminal_with_a_link_that_they_can_use() -> None:
+    script = f"""{DOCUMENT}
+        const {{ runLine }} = await import(`${{web}}/ending.js`);
+        const rules = {{ name: "Carpet", decks: 1 }};
+        console.log(JSON.stringify(given.map(([told, points, origin]) => runLine(told, rules, points, origin))));
+    """
+    points = ((0, 4), (30_000, 20), (100_000, 40), (134_600, 51))
+    near, far = "http://127.0.0.1:7777", "https://carpet.example"
+    daily, challenge = runs.board(), runs.board("challenge")
+    cases = [(daily, (), near), (daily, points, near), (daily, points, far), (challenge, points, far)]
+    told = node(script, msgspec.to_builtins(cases))
+    ways = ["", "", f" Your turn: {far}/play?daily&rules={daily.rules}", f" Your turn: {far}/play?challenge={challenge.id}"]
+    assert told == [run_line(run, "Carpet", 52, "", points=course) + way for (run, course, _), way in zip(cases, ways, strict=True)]
