@@ -182,6 +182,8 @@ class _Screen(urwid.display.raw.Screen):
 
     typed: bytes = b""
     """What was typed before the start."""
+    focus = (0, 0)
+    """Where the cursor stands, hidden, after a picture without a caret."""
     _answered_by_s = 0.0
 
     def _start(self, *args: Any, **kwargs: Any) -> None:
@@ -194,6 +196,13 @@ class _Screen(urwid.display.raw.Screen):
         super()._start(*args, **kwargs)
         if typed is not None:
             self.modes.alternate_buffer = None
+
+    def draw_screen(self, size: Size, canvas: urwid.Canvas) -> None:
+        """Draw, and let the cursor rest where a screen reader is to look: else it stays behind the last cell that has changed."""
+        super().draw_screen(size, canvas)
+        if canvas.cursor is None:
+            self.write(urwid.display.escape.set_cursor_position(*self.focus))
+            self.flush()
 
     def get_cols_rows(self) -> Size:
         """Its size; the usual one where nobody has told it one, as in some containers."""
@@ -311,7 +320,7 @@ class Terminal:
             screen = _Asked(keys, hands.terminal_known) if pictures else _Screen(input=keys)
         self._screen = screen
         self._palette = CLASSIC
-        self._whole = _Whole(hands, self._keep_pictures)
+        self._whole = _Whole(hands, self._before)
         self._event_loop = urwid.TrioEventLoop()
         self._loop = _Timed(self._whole, screen=screen, event_loop=self._event_loop)
 
@@ -338,7 +347,9 @@ class Terminal:
         self._screen.register_palette(entries(palette, exact=self.colours > 256))
         self.forget_pictures()
 
-    def _keep_pictures(self, picture: Picture) -> None:
+    def _before(self, picture: Picture) -> None:
+        if isinstance(self._screen, _Screen):
+            self._screen.focus = picture.focus
         if isinstance(self._screen, _Asked):
             self._screen.keep(picture, self._palette)
 

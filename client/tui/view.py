@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from itertools import chain
 
 from msgspec.structs import replace
 
 from client.state.room import race_clock_ms
 from client.state.store import Model
 from client.text.formatting import clock_text
+from client.tui.actions import Pick
 from client.tui.drawing.picture import Picture, Size
 from client.tui.overlays import asking, help_screen, is_large_enough, too_small, typing
 from client.tui.scene import Scene, check_in_sentence, head, is_fresh, is_noted, shown_room
@@ -18,6 +20,11 @@ from client.tui.ui_state import Ui
 
 def view(scene: Scene, size: Size) -> Picture:
     """The picture of a scene."""
+    picture = _drawn(scene, size)
+    return replace(picture, focus=_focus(scene, picture))
+
+
+def _drawn(scene: Scene, size: Size) -> Picture:
     if not is_large_enough(size):
         return too_small(scene, size)
     if scene.ui.help_from is not None:
@@ -29,6 +36,18 @@ def view(scene: Scene, size: Size) -> Picture:
     if scene.ui.prompt is not None:
         return typing(scene, drawn, size)
     return asking(scene, drawn, question, size) if question is not None else drawn
+
+
+def _focus(scene: Scene, picture: Picture) -> tuple[int, int]:
+    """Where the player's eye is: on the marked line, else on the place under the table's cursor, else below the head row.
+
+    Every line that can be marked can be clicked, so that the screens need not say where it is.
+    """
+    lines = (each.rect for each in picture.hits if each.click == Pick(scene.ui.item))
+    places = (each.rect for each in picture.slots if each.place == scene.ui.cursor)
+    # The lines of the help can be clicked too, but none is marked.
+    rect = next(chain(lines, places), None) if scene.ui.help_from is None else None
+    return (0, 1) if rect is None else (rect.column, rect.row)
 
 
 def with_head(picture: Picture, scene: Scene, size: Size) -> Picture:

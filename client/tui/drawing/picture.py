@@ -89,7 +89,11 @@ class Falling(NamedTuple):
 
 
 class Picture(Struct, frozen=True):
-    """caret: column and row of the text cursor, where something is being typed. falls: cards that fall over it, in their order."""
+    """caret: column and row of the text cursor, where something is being typed. falls: cards that fall over it, in their order.
+
+    focus: column and row where the terminal's cursor stands, hidden, while nothing is typed: screen readers and magnifiers follow it. Only
+    a whole screen has one.
+    """
 
     lines: tuple[Line, ...] = ()
     hits: tuple[Hit, ...] = ()
@@ -98,6 +102,7 @@ class Picture(Struct, frozen=True):
     bars: tuple[Bar, ...] = ()
     falls: tuple[Falling, ...] = ()
     caret: tuple[int, int] | None = None
+    focus: tuple[int, int] = (0, 0)
 
     @property
     def height(self) -> int:

@@ -23,7 +23,7 @@ from client.game.board import board_of
 from client.state.capabilities import rules_of
 from client.state.store import Model
 from client.text.width import text_width
-from client.tui.actions import Do, Heard, Keep, Key
+from client.tui.actions import Do, Heard, Keep, Key, Pick
 from client.tui.drawing import cards
 from client.tui.drawing.picture import line_width
 from client.tui.drawing.theme import PALETTES, entries, next_palette, theme_for
@@ -122,6 +122,23 @@ def test_the_palettes_go_round() -> None:
         names.append(next_palette(names[-1]))
     assert names == [*[palette.name for palette in PALETTES], PALETTES[0].name]
     assert next_palette("no such palette") == PALETTES[0].name
+
+
+@pytest.mark.parametrize("name", [name for name in SCREENS if name != "tournament-log"])  # has a marked line, but no pointer
+def test_the_hidden_cursor_rests_at_the_pointer_of_a_list(name: str) -> None:
+    for size in SIZES:
+        picture = picture_of(SCREENS[name], size)
+        column, row = picture.focus
+        pointed = "".join(text for _, text in picture.lines[row])[column:].lstrip()[:1] in ("▸", ">")
+        has_lines = SCREENS[name].ui.help_from is None and any(isinstance(hit.click, Pick) for hit in picture.hits)
+        assert pointed == has_lines
+
+
+@pytest.mark.parametrize("place", ["a1", "c2", "e4", "w", "s"])
+def test_the_hidden_cursor_rests_on_the_place_under_the_cursor_of_the_table(place: str) -> None:
+    picture = picture_of(SCREENS["race"]._replace(ui=replace(UI, cursor=place)), SIZES[0])
+    rect = next(slot.rect for slot in picture.slots if slot.place == place)
+    assert picture.focus == (rect.column, rect.row)
 
 
 @pytest.mark.parametrize("name", [name for name in SCREENS if "ascii" in name])

@@ -111,6 +111,23 @@ def test_a_race_is_drawn_played_by_key_and_mouse_and_quit(terminal: Terminal) ->
 
 
 @pytest.mark.slow
+def test_the_terminals_cursor_follows_the_tables_and_stays_there_as_the_clock_runs(terminal: Terminal) -> None:
+    def at_cursor(lines: list[str]) -> str:
+        cursor = terminal.screen.cursor
+        return f"{lines[cursor.y][cursor.x :].split()[0]} {cursor.hidden}"
+
+    terminal.wait_for("3 cards can go home")
+    for key, shown in (("\x1b[B", "4♦"), ("\x1b[C", "J♠"), ("q", "▸")):
+        terminal.type(key)
+        terminal.expect(at_cursor, f"{shown} True")
+    clock = terminal.screen.display[0]
+    terminal.wait_until(lambda lines: lines[0] != clock, what="the clock running")
+    terminal.expect(at_cursor, "▸ True")
+    terminal.type("y")
+    terminal.wait_for_end()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_gives_the_terminal_back(terminal: Terminal, number: signal.Signals) -> None:
     terminal.wait_for("cards home")
