@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shlex
 import signal
 import sys
@@ -169,12 +170,12 @@ def keep_usual(**changes: Any) -> None:
 def ask_name(url: str) -> str | None:
     """What the player answers when asked for their name, once: while they have only their login name. None if they are not asked.
 
-    url: of a server; where they are known they are not asked, since another name is another player.
+    url: of a server; where they are known they are not asked, since another name is another player. Nor are programs.
 
     Raises IdentityError.
     """
     store = IdentityStore(home_folder())
-    if store.read().name or default_name() != login_name() or store.known(url):
+    if store.read().name or default_name() != login_name() or store.known(url) or not sys.stdin.isatty():
         return None
     name = ""
     while not name:
@@ -193,7 +194,9 @@ def keep_own_name(name: str | None) -> None:
 
 
 def need_terminal(command: str, *, keys: bool = True, instead: str = "carpet demo shows a race in plain text") -> None:
-    """End the command if there is no terminal. keys: whether standard input must be one too. instead: what works without."""
+    """End the command if there is no terminal to draw on. keys: whether standard input must be one too. instead: what works without."""
+    if sys.stdout.isatty() and os.environ.get("TERM") == "dumb":
+        fail(f"{f'carpet {command}'.rstrip()} needs a terminal that can draw, and TERM is dumb; {instead}.", MISUSED)
     if not (sys.stdout.isatty() and (sys.stdin.isatty() or not keys)):
         fail(f"carpet {command} needs a terminal, and there is none here; {instead}.", MISUSED)
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import io
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from msgspec.structs import replace
@@ -45,6 +45,10 @@ app = typer.Typer(rich_markup_mode=None)
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
 Session = Annotated[int | None, typer.Option("--session", metavar="N", help="A series: N attempts, with a point for each game won.")]
+INSTEAD: Final = "carpet play, host, join and match take --plain, and carpet demo shows a race in plain text"
+"""What works without a terminal that can draw."""
+
+Plain = Annotated[bool, typer.Option("--plain", help="No screens: lines of text, for a screen reader, a pipe or a plain terminal.")]
 Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, then the other's.")]
 
 
@@ -55,7 +59,7 @@ def learn(*, settings: UiSettings) -> None:
 
     It has a deal of its own, and waits for each key that it tells you to press.
     """
-    need_terminal("learn")
+    _need_terminal("learn", settings)
     opening.show(StartLesson(), settings)
     # Imported late here and below, so that the first screen appears before it.
     from client.local import sitting
@@ -81,6 +85,7 @@ def play(
     best_of: BestOf = None,
     session: Session = None,
     swap: Swap = False,
+    plain: Plain = False,
     name: Name = None,
     *,
     settings: UiSettings,
@@ -96,12 +101,16 @@ def play(
     series = series_fields(best_of, session, swap=swap)
     if choose and (bot, alone, rules, deal, winnable, series) != (None, False, "carpet", None, False, {}):
         fail("--choose goes with no other choice: the screens have them all.", MISUSED)
+    if choose and plain:
+        fail("--choose is done on a screen, and --plain has none: say --bot and --rules.", MISUSED)
     options = race_options(
         rules=rules, bots=[] if alone else [bot or _usual_bot(rules)], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
-    need_terminal("play")
+    settings = _by_lines(settings, plain)
+    _need_terminal("play", settings)
     keep_own_name(name)
-    opening.show(StartBots() if choose else StartRace(options), settings)
+    if not plain:
+        opening.show(StartBots() if choose else StartRace(options), settings)
     from client.local import sitting
 
     outcome = run(lambda: sitting.play(None if choose else options, name=name, settings=settings))
@@ -152,6 +161,7 @@ def host(
             help="How many seconds late watchers see boards; at least 10 in a rated race.",
         ),
     ] = 10,
+    plain: Plain = False,
     name: Name = None,
     *,
     settings: UiSettings,
@@ -176,7 +186,7 @@ def host(
         delay_s=delay,
     )
 
-    _visit("host", url, OpenRace(options=options), name, settings)
+    _visit("host", url, OpenRace(options=options), name, _by_lines(settings, plain))
 
 
 @app.command(epilog=examples("carpet join carpet.example ABCDEF --name bert", "carpet join https://carpet.example/play/ABCDEF"))
@@ -187,6 +197,7 @@ def join(
         list[str] | None,
         typer.Argument(metavar="CODE", help="The code of the race, six letters in either case. Not needed after a race's link."),
     ] = None,
+    plain: Plain = False,
     name: Name = None,
     *,
     settings: UiSettings,
@@ -196,7 +207,7 @@ def join(
     if wanted is None:
         fail("Which race? Write its code after the server, or the link of the race in place of both.", MISUSED)
 
-    _visit("join", url, JoinRace(code=wanted), name, settings)
+    _visit("join", url, JoinRace(code=wanted), name, _by_lines(settings, plain))
 
 
 @app.command(epilog=examples("carpet watch carpet.example", "carpet watch carpet.example ABCDEF"))
@@ -233,6 +244,7 @@ def _code_of(url: str, typed: list[str] | None) -> str | None:
 def match(
     url: Url,
     rules: Annotated[str | None, typer.Option(metavar="ID", help="The rule set. [default: your opponent's choice]")] = None,
+    plain: Plain = False,
     name: Name = None,
     *,
     settings: UiSettings,
@@ -244,7 +256,7 @@ def match(
     if rules is not None:
         race_options(rules=rules)
 
-    _visit("match", url, None, name, settings, StartMatch(rules))
+    _visit("match", url, None, name, _by_lines(settings, plain), StartMatch(rules))
 
 
 @app.command(epilog="Example: carpet home wss://carpet.example")
@@ -266,8 +278,19 @@ def _visit(
     command: str, url: str, request: EntryRequest | None, name: str | None, settings: UiSettings, start: StartMatch | None = None
 ) -> None:
     address = address_of(url)
-    need_terminal(command)
+    _need_terminal(command, settings)
     visit(address, request, name, settings, start)
+
+
+def _need_terminal(command: str, settings: UiSettings) -> None:
+    """End the command if it needs a terminal and there is none."""
+    if not settings.plain:
+        need_terminal(command, instead=INSTEAD)
+
+
+def _by_lines(settings: UiSettings, plain: bool) -> UiSettings:
+    """The settings, without all that only a screen can show if there is to be none."""
+    return replace(settings, plain=True, motion=False, ascii=True, pictures=False) if plain else settings
 
 
 def menu(run_command: Callable[[Sequence[str]], int]) -> None:
@@ -276,6 +299,7 @@ def menu(run_command: Callable[[Sequence[str]], int]) -> None:
     run_command: runs a command line and gives its exit status.
     """
     start, settings = menu_start(), settings_of()
+    _need_terminal("", settings)
     opening.show(start, settings)
     from client.tui.app import run_menu
 

@@ -125,7 +125,7 @@ async def play(options: RaceOptions | None, *, name: str | None, settings: UiSet
     if options is not None and not options.bots:
         BestsStore(home_folder()).read()
     # The first race against a bot also teaches the keys to a player who has not learned them.
-    teaches = options is not None and bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
+    teaches = not settings.plain and options is not None and bool(options.bots) and options.rules == "carpet" and is_new(home_folder())
     start = StartBots() if options is None else StartRace(options)
     async with kept_game(home_folder()) as game:
         async with _own_table(_nobody_kept(name) if game is None else game.identity(name), options, game=game) as link:

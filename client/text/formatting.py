@@ -24,6 +24,8 @@ UNRATED: Final[dict[Unrated, str]] = {
 }
 
 SUIT_ORDER = "SHDC"
+SUIT_WORDS: Final = {"S": "spades", "H": "hearts", "D": "diamonds", "C": "clubs"}
+RANK_WORDS: Final = {"A": "ace", "T": "10", "J": "jack", "Q": "queen", "K": "king"}
 
 
 def clock_text(ms: int, *, tenths: bool = True) -> str:
@@ -34,6 +36,13 @@ def clock_text(ms: int, *, tenths: bool = True) -> str:
     hours, minutes = divmod(minutes, 60)
     text = f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
     return f"{text}.{tenth}" if tenths else text
+
+
+def card_words(card: str) -> str:
+    """A card as it is spoken: `9 of hearts`, `queen of spades`."""
+    if card[1:] not in SUIT_WORDS:
+        return "face down"
+    return f"{RANK_WORDS.get(card[:1], card[:1])} of {SUIT_WORDS[card[1:]]}"
 
 
 def limit_text(seconds: int) -> str:

@@ -57,6 +57,7 @@ from client.tui.actions import (
 from client.tui.drawing.picture import Picture, Size
 from client.tui.drawing.transitions import Moving, begun, moved, transitions
 from client.tui.driver import Driver
+from client.tui.plain import Lines
 from client.tui.replay.export import COLOURS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, svg_of, text_of, titled
 from client.tui.replay_state import replay_state_of
 from client.tui.scene import Scene, scene_of
@@ -175,7 +176,11 @@ class App:
             witness_days=jobs.witness_days,
             carry_out=self._carry_out,
         )
-        self._terminal = Terminal(self, screen=screen, keys=keys, pictures=ui.settings.pictures)
+        self._terminal: Terminal | Lines
+        if ui.settings.plain:
+            self._terminal = Lines(self)
+        else:
+            self._terminal = Terminal(self, screen=screen, keys=keys, pictures=ui.settings.pictures)
         if ui.settings.colours is not None:
             self._terminal.set_colours(ui.settings.colours)
         self._colours = ui.settings.colours or self._terminal.colours
@@ -263,7 +268,7 @@ class App:
             line = await self._jobs.replayer(record)
         except NoReplay as error:
             line = str(error)
-        self._do(Replayed(record.digest, seat, line))
+        self.do(Replayed(record.digest, seat, line))
 
     async def _read_profile(self) -> None:
         told: Profile | str = NOT_HERE
@@ -272,28 +277,28 @@ class App:
                 told = await self._jobs.profiles.read()
             except Failure as error:
                 told = str(error)
-        self._do(ProfileRead(told))
+        self.do(ProfileRead(told))
 
     async def _replay_past(self, race: str) -> None:
         try:
             if self._jobs.profiles is None:
-                self._do(Replayed(race, None, NO_RECORDS))
+                self.do(Replayed(race, None, NO_RECORDS))
                 return
             record, seat = await self._jobs.profiles.record(race)
-            self._do(Replayed(race, seat, await self._jobs.replayer(record)))
+            self.do(Replayed(race, seat, await self._jobs.replayer(record)))
         except Failure as error:
-            self._do(Replayed(race, None, str(error)))
+            self.do(Replayed(race, None, str(error)))
 
     async def _later(self, ms: int, action: Action) -> None:
         await trio.sleep(ms / 1000)
-        self._do(action)
+        self.do(action)
 
     async def _review(self, record: Record, seat: int) -> None:
-        self._do(Reviewed(record.digest, seat, *await self._jobs.reviewer(record, seat)))
+        self.do(Reviewed(record.digest, seat, *await self._jobs.reviewer(record, seat)))
 
     async def _verify(self, record: Record) -> None:
         sound, why = await self._jobs.verifier(record)
-        self._do(Verified(record.digest, sound, why))
+        self.do(Verified(record.digest, sound, why))
 
     async def _share(self, wanted: Share) -> None:
         size, settings, record = self._driver.ui.size, self._driver.ui.settings, wanted.record
@@ -301,7 +306,7 @@ class App:
             try:
                 line = await self._jobs.replayer(record)
             except NoReplay as error:
-                self._do(Shared(str(error)))
+                self.do(Shared(str(error)))
                 return
             write = moving_svg_of if wanted.kind == "moving svg" else cast_of
             document = await trio.to_thread.run_sync(lambda: "".join(write(line, RACE_SIZE, settings)), abandon_on_cancel=True)
@@ -312,7 +317,7 @@ class App:
             scene = replace(scene_of(self._driver.state, ui, _now_ms(), colours=colours), still=True)
             rows = titled(rows_of(view(scene, size), size), record, size, settings)
             document = text_of(rows) if wanted.kind == "txt" else svg_of(coloured(rows, settings), size[0])
-        self._do(Shared(await trio.to_thread.run_sync(_written, record, wanted.ending, document)))
+        self.do(Shared(await trio.to_thread.run_sync(_written, record, wanted.ending, document)))
 
     # ---- what is heard, and the clock
 
@@ -321,14 +326,15 @@ class App:
             self._driver.hear(event)
             if isinstance(event, RoundTrip):
                 # It comes every two seconds and is shown only in the head row.
-                self._show_head(self._scene())
+                self._show_head(self.scene())
             else:
                 self._show()
             self._undrawn += 1
             if self._undrawn >= UNDRAWN:
                 await trio.sleep(FRAME_S)
 
-    def _do(self, action: Action) -> None:
+    def do(self, action: Action) -> None:
+        """Do what the player has done, or what follows from an effect, and show it."""
         self._driver.do(action)
         self._show()
 
@@ -336,7 +342,7 @@ class App:
         while True:
             await trio.sleep(TICK_S if is_running(self._driver.state, self._driver.ui) else IDLE_TICK_S)
             # Redraw only what changes with the time.
-            scene = self._scene()
+            scene = self.scene()
             times = head_times(scene), body_times(scene)
             if times[1] != self._times[1]:
                 self._show()
@@ -360,7 +366,8 @@ class App:
 
     # ---- for the terminal
 
-    def _scene(self) -> Scene:
+    def scene(self) -> Scene:
+        """What is to be shown, or told, now."""
         pictures = self._terminal.shows_pictures
         return scene_of(self._driver.state, self._driver.ui, _now_ms(), colours=self._colours, pictures=pictures)
 
@@ -369,7 +376,7 @@ class App:
         settings = self._driver.ui.settings
         if settings != self._looks:
             self._looks = settings
-            self._terminal.set_palette(self._scene().theme.palette)
+            self._terminal.set_palette(self.scene().theme.palette)
         self._picture = None
         self._terminal.redraw()
 
@@ -391,9 +398,9 @@ class App:
             self._driver.do(Resized(size))
             self._picture = None
         if self._picture is None:
-            self._picture = view(self._scene(), size)
+            self._picture = view(self.scene(), size)
             self._set_moving(size, self._picture)
-        return moved(self._picture, self._moving, _now_ms(), self._scene().theme) if self._moving else self._picture
+        return moved(self._picture, self._moving, _now_ms(), self.scene().theme) if self._moving else self._picture
 
     def _set_moving(self, size: Size, picture: Picture) -> None:
         """Begin to move what differs from the picture before."""
@@ -415,29 +422,34 @@ class App:
             self._terminal.redraw()
             slow += self._terminal.blocked_s > SLOW_S
             if slow == SLOW_FRAMES:
-                self._do(SlowTerminal())
+                self.do(SlowTerminal())
         self._moves = False
 
     def key(self, key: str) -> None:
         """A key was typed. Any key tries a lost connection again at once; only Enter does where another window has taken over."""
-        link, ui = self._driver.state.link.state, self._driver.ui
-        comes_back = link == "gone" and key == "enter"
-        if link == "lost" or comes_back:
-            self._link.hurry()
+        ui, comes_back = self._driver.ui, self.hurry(comes_back=key == "enter")
         # Coming back is all that was meant by it, unless a text or a question waits for it.
         if not comes_back or ui.prompt is not None or ui.question is not None:
-            self._do(Key(key))
+            self.do(Key(key))
+
+    def hurry(self, *, comes_back: bool) -> bool:
+        """Try a lost connection again at once. comes_back: do so too where another window has taken over. Returns whether that was done."""
+        link = self._driver.state.link.state
+        comes_back &= link == "gone"
+        if link == "lost" or comes_back:
+            self._link.hurry()
+        return comes_back
 
     def mouse(self, button: int, column: int, row: int) -> None:
         """A mouse button was pressed."""
         if button in (4, 5):
-            self._do(Wheel(-1 if button == 4 else 1))
+            self.do(Wheel(-1 if button == 4 else 1))
         elif button == 3:
-            self._do(PutBack())
+            self.do(PutBack())
         else:
             click = self.picture(self._driver.ui.size).click_at(column, row)
             if button == 1 and click is not None:
-                self._do(click)
+                self.do(click)
 
 
 def _written(record: Record, ending: str, document: str) -> str:

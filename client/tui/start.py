@@ -22,6 +22,8 @@ class UiSettings(Struct, frozen=True):
     palette: by its name; own_palette: one of a file. tones: short ones in place of the bell. pictures: of cards, where the terminal shows
     them. motion: cards glide. autoplay: what fits goes home by itself, in races that allow it.
 
+    plain: everything is told as lines of text and typed as lines, without screens.
+
     colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`). bot, rules: the house bot that was chosen last, empty if
     none was, and the rule set of that race. by_key: those that the player has changed by keys.
     """
@@ -41,6 +43,7 @@ class UiSettings(Struct, frozen=True):
     is_near: bool = False
     colours: Literal[1, 16, 88, 256, 16777216] | None = None
     by_key: frozenset[str] = frozenset()
+    plain: bool = False
 
 
 class StartHome(Struct, frozen=True):

@@ -7,7 +7,7 @@ view; what a click or key means is `_update`'s business.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -179,15 +179,23 @@ def _hidden(scene: Scene, room: RoomModel) -> frozenset[Command]:
 
 
 def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
+    role, words = situation(scene, room, board, max(width - 5, LONGEST))
+    if not words:
+        return block([[]])
+    sign = scene.theme.glyphs.ring if role == "bad" else scene.theme.glyphs.pointer
+    return block([[(role, fit(f" {sign} {words}", width))]])
+
+
+def situation(scene: Scene, room: RoomModel, board: Board, columns: int) -> tuple[Literal["hint", "bad"], str]:
+    """How things stand for the player and what they can do now, in about so many columns; empty without a table."""
     own, view = room.own, room.view
     if own is None or view is None:
-        return block([[]])
+        return "hint", ""
     if scene.ui.ahead:
         words = ", ".join("next card home" if place == HOME else place for place in scene.ui.ahead)
-        return block([[("hint", fit(f" {scene.theme.glyphs.pointer} Waiting to be played: {words}.", width))]])
+        return "hint", f"Waiting to be played: {words}."
     if room.options.autoplay and view.moves and own.state == "racing" and not scene.ui.held and all_fit(board, view):
-        words = f"Every card goes home now: press {all_home_key(view)} to finish."
-        return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {words}", width))]])
+        return "hint", f"Every card goes home now: press {all_home_key(view)} to finish."
     racing = race_clock_ms(room.started_at_ms, scene.now_ms) >= 0 and room.started_at_ms is not None
     if scene.model.link.state != "connected" and own.state in ("waiting", "racing"):
         sent = scene.model.in_flight
@@ -199,8 +207,8 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
             words = f"Not connected. {held if held_s > 0 else lost}"
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
-        return block([[("bad", fit(f" {scene.theme.glyphs.ring} {words}", width))]])
-    ended, columns = SEAT_ENDS.get(own.state), max(width - 5, LONGEST)
+        return "bad", words
+    ended = SEAT_ENDS.get(own.state)
     if ended is None:
         text = hint(view, board, racing=racing, held=scene.ui.held, columns=columns, first=keyed(scene.ui.chips))
     else:
@@ -208,7 +216,7 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     others = [seat_name(info) for info in room.seats if info is not own and info.state == "racing"]
     if others and own.state in ("stalled", "stopped"):
         text += f" {others[0]} is still racing." if len(others) == 1 else f" {len(others)} others are still racing."
-    return block([[("hint", fit(f" {scene.theme.glyphs.pointer} {text}", width))]])
+    return "hint", text
 
 
 def _held_ms(scene: Scene, room: RoomModel) -> int:

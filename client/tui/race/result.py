@@ -73,12 +73,12 @@ def _view(scene: Scene, size: Size) -> Picture:
     within = inner - 4
     table = [*places_table(scene, room, within, total), *score_lines(room, within)]
     record = room.record
-    verdict_lines = _deal_lines(scene, room, record, inner, total) if record is not None else []
+    verdict_lines = deal_lines(scene, room, record, inner, total) if record is not None else []
     reads = scene.ui.details or scene.ui.review is not None
     # Head and feet, the sides of the frame, and what stands below it.
     free = height - 1 - 3 - 2 - len(table) - len(verdict_lines) - 1
     count = banner(scene, room, within, total)
-    closed = block([[("faint", text)] for text in wrap_text(_closed_sentence(scene.model, room), within)])
+    closed = block([[("faint", text)] for text in wrap_text(closed_sentence(scene.model, room), within)])
     # A short board leaves room for the count.
     board = min(len(_board(scene, room, within, free - closed.height)) + closed.height, LEAST_READ)
     if free - count.height < (board if record is None else LEAST_READ if reads else LEAST_PLOT):
@@ -108,7 +108,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     if scene.still:
         return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), above=UPPER)
     if record is not None or scene.model.is_at_table:
-        below.append(hit(block([_rematch_line(scene, room, inner)]), Do(Command.REMATCH), inner))
+        below.append(hit(block([way_on(scene, room, inner)]), Do(Command.REMATCH), inner))
     return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
 
 
@@ -141,7 +141,7 @@ def _refused(scene: Scene) -> frozenset[Command]:
     return refused_alone(scene) | closed
 
 
-def _closed_sentence(model: Model, room: RoomModel) -> str:
+def closed_sentence(model: Model, room: RoomModel) -> str:
     """Why there is no record yet, and from when on there is one."""
     if not room.is_run:
         return CLOSED
@@ -175,7 +175,7 @@ def _labels(scene: Scene) -> dict[Command, str]:
     return {**labels, Command.QUIT: "back"} if is_preparing(scene.model, scene.ui) else labels
 
 
-def _deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
+def deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
     made = verdict(_checks(scene, room, record, total), named=record.deal.name is not None, shared=record.deal.shared is not None)
     key = "" if scene.still else "  (d)"
@@ -270,7 +270,8 @@ def _tournament_line(scene: Scene, width: int) -> Line:
     return [("title", f"{clip(told, width - len(leads) - 2)}  "), ("strong", leads)]
 
 
-def _rematch_line(scene: Scene, room: RoomModel, width: int) -> Line:
+def way_on(scene: Scene, room: RoomModel, width: int) -> Line:
+    """What comes after this race, and the key that leads there."""
     now = scene.model.room
     if now is not None and now.phase == "waiting":
         return _next_line(now)
@@ -368,7 +369,7 @@ def _review(step: Step) -> Step:
     if room is None or room.seat is None:
         return step.note("You have no game here to review.")
     if room.record is None:
-        return step.note(_closed_sentence(step.state, room))
+        return step.note(closed_sentence(step.state, room))
     if known is None or (known.digest, known.seat) != (room.record.digest, room.seat):
         known = Reviewed(room.record.digest, room.seat)
         step = step.but(reviewed=known).then(Review(room.record, room.seat))
@@ -380,7 +381,7 @@ def _replay(step: Step, at_ms: int | None) -> Step:
     if room is None:
         return step.note("There is no race to replay.")
     if room.record is None:
-        return step.note(_closed_sentence(step.state, room))
+        return step.note(closed_sentence(step.state, room))
     if known is not None and known.record.digest == room.record.digest:
         return step.but(replay=opened_at(known, room.seat, at_ms, step.now_ms))
     is_asked_for = step.ui.preparing == room.record.digest
@@ -397,7 +398,7 @@ def _share(step: Step) -> Step:
         points = room.points[room.seat] if room.seat is not None and room.seat < len(room.points) else ()
         if runs is not None and runs.own is not None:
             return daily.share(step, runs, points)
-        return step.note(_closed_sentence(step.state, room))
+        return step.note(closed_sentence(step.state, room))
     offers = (
         ("A picture of this result (SVG)", Share(room.record, "svg")),
         ("The same as text", Share(room.record, "txt")),

@@ -140,7 +140,7 @@ def _close(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
 
 def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Picture:
     """What is waited for; the code to give away and the ways to come here, while a seat is free; and at a table which one it is."""
-    words, gap = _words(scene, room), block([[]] if spaced else [])
+    words, gap = waited_for(scene, room), block([[]] if spaced else [])
     told = [series_sentence(room.series, room.half, own=room.seat) if room.series is not None else "", won_sentence(room)]
     score: list[Line] = [[("title", line)] for text in told if text for line in wrap_text(text, width)]
     above = block([*score, *[[("strong", line)] for line in wrap_text(words, width)]], width, centred=True)
@@ -152,7 +152,8 @@ def _banner(scene: Scene, room: RoomModel, width: int, *, spaced: bool) -> Pictu
     return stacked(above, gap, code_cards(clean_name(room.code), scene.theme, width), gap, ways)
 
 
-def _words(scene: Scene, room: RoomModel) -> str:
+def waited_for(scene: Scene, room: RoomModel) -> str:
+    """What is waited for, and what the player can do about it."""
     free = sum(1 for info in room.seats if info.name is None)
     if scene.model.is_at_table:
         return _words_at_table(scene, room)

@@ -411,12 +411,36 @@ def test_the_race_that_teaches_the_keys_is_against_the_easiest_bot_unless_one_is
 
     monkeypatch.setenv("CARPET_HOME", str(tmp_path))
     monkeypatch.setattr(sitting, "play", play)
-    monkeypatch.setattr(screens, "need_terminal", lambda command: None)
+    monkeypatch.setattr(screens, "need_terminal", lambda *_, **__: None)
     monkeypatch.setattr(opening, "show", lambda start, settings: None)
     if not is_first:
         (tmp_path / TAUGHT).write_bytes(b"")
     assert run(capsys, "play", *arguments).status == 0
     assert [options.bots for options in played] == [raced]
+
+
+@pytest.mark.parametrize("arguments", [["play"], ["host", "here"], ["join", "here", "KXQWZP"], ["match", "here"]], ids=lambda each: each[0])
+def test_whoever_has_no_terminal_is_told_of_the_lines(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    ran = run(capsys, *arguments)
+    assert ran.status == 2
+    assert f"carpet {arguments[0]} needs a terminal, and there is none here; carpet play, host, join and match take --plain" in ran.sentence
+
+
+def test_by_lines_no_terminal_is_needed_and_nothing_glides(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[UiSettings] = []
+
+    async def play(options: RaceOptions, *, settings: UiSettings, **others: object) -> AppOutcome:
+        asked.append(settings)
+        return AppOutcome("quit", settings)
+
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path))
+    monkeypatch.setattr(sitting, "play", play)
+    assert run(capsys, "play", "--plain").status == 0
+    assert [(settings.plain, settings.motion) for settings in asked] == [(True, False)]
+    ran = run(capsys, "play", "--plain", "--choose")
+    assert (ran.status, ran.sentence) == (2, "carpet: --choose is done on a screen, and --plain has none: say --bot and --rules.")
 
 
 @pytest.mark.parametrize("command", [["play"], ["host", "carpet.example"]], ids=lambda command: command[0])

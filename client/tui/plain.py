@@ -1,0 +1,182 @@
+"""The adapter to lines of text, in place of the one to a terminal with screens: what is new is written, and what is typed comes as lines.
+
+For screen readers, pipes, and terminals that cannot draw. There are no rules here: a typed line becomes the actions that keys lead to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Any, Final, Protocol
+
+import trio
+
+from client.tui.actions import Action, Do, Key, Pick, Typed
+from client.tui.keymap import Command
+from client.tui.scene import Scene
+from client.tui.telling import Teller, hint_line, question_lines, score_line, table_lines
+from protocol.command_line import harmless
+
+WELCOME: Final = "Carpet Race by lines. help tells what can be typed."
+NOTHING: Final = "There is nothing to do now. help tells what can be typed."
+HELP: Final = (
+    "b3, w or s: play the card at b3, on the waste or the stock; r redeals. Several at once: b3 c1 s.",
+    "If it can go to several places, type where it goes then, or esc. At once: s:b3, b3+.",
+    "home: the next card home. g: all that can go. auto: they go by themselves, or no longer.",
+    "Enter alone or hint: what can be done now. cards: the table. score: everybody's cards home, and the clock.",
+    "r or ready: you are ready, or want a rematch. review: what was possible in your game.",
+    "t and words: say something; in a race t lists the phrases, and t 1 says the first.",
+    "stop: end your race and keep your cards home. resign: give up. leave: leave the room. quit: end it all.",
+    "Questions are answered with y or n, or a number.",
+)
+WORDS: Final = {
+    "home": Command.SEND_HOME,
+    **dict.fromkeys(("g", "G"), Command.SEND_ALL),
+    **dict.fromkeys(("auto", "H"), Command.AUTOPLAY),
+    **dict.fromkeys(("stop", "K"), Command.KEEP),
+    **dict.fromkeys(("resign", "R"), Command.RESIGN),
+    **dict.fromkeys(("leave", "L"), Command.LEAVE),
+    **dict.fromkeys(("quit", "q"), Command.QUIT),
+    **dict.fromkeys(("review", "v"), Command.REVIEW),
+    "T": Command.CHECK_IN_FROM_HERE,
+    "esc": Command.BACK,
+}
+"""What can be typed in place of a key, and the keys that the sentences name."""
+AGAIN: Final = ("r", "ready", "again", "rematch")
+
+
+class Hands(Protocol):
+    """Who plays by these lines."""
+
+    def scene(self) -> Scene:
+        """What is to be told now."""
+        ...
+
+    def do(self, action: Action) -> None:
+        """Do what the player has typed."""
+        ...
+
+    def hurry(self, *, comes_back: bool) -> bool:
+        """Try a lost connection again at once."""
+        ...
+
+
+class Lines:
+    """Stands where a terminal with screens would: it is told when there is something new, and reads what is typed."""
+
+    colours = 1
+    shows_pictures = False
+    blocked_s = 0.0
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self._teller = Teller()
+        self._is_quiet = False
+        self._has_said = False
+        self._say(WELCOME)
+
+    async def run(self) -> None:
+        """Take lines until there are no more. Raises OSError where the terminal goes away."""
+        typed = b""
+        while True:
+            # A file is always ready, and cannot be waited for.
+            with contextlib.suppress(PermissionError):
+                await trio.lowlevel.wait_readable(sys.stdin.fileno())
+            await trio.lowlevel.checkpoint()
+            read = os.read(sys.stdin.fileno(), 4096)
+            if not read:
+                return
+            *lines, typed = (typed + read).split(b"\n")
+            for line in lines:
+                self.take(line.decode(errors="replace").strip())
+
+    def redraw(self) -> None:
+        """Tell what is new."""
+        if not self._is_quiet:
+            for text in self._teller.told(self._hands.scene()):
+                self._say(text)
+
+    def _say(self, text: str) -> None:
+        self._has_said = True
+        encoding = sys.stdout.encoding or "ascii"
+        print(harmless(text).encode(encoding, "replace").decode(encoding), flush=True)
+
+    def take(self, line: str) -> None:
+        """Do what was typed; whatever it was, something is said, at once or when the answer comes."""
+        self._has_said, before = False, self._hands.scene()
+        if not self._hands.hurry(comes_back=not line):
+            self._take(before, line)
+        after = self._hands.scene()
+        is_awaited = after.ui != before.ui or after.model.in_flight is not None or WORDS.get(line) in (Command.LEAVE, Command.QUIT)
+        if not self._has_said and not is_awaited:
+            self._say(hint_line(after) or NOTHING)
+
+    def _take(self, scene: Scene, line: str) -> None:
+        ui, room, question = scene.ui, scene.model.room, scene.ui.question
+        word, _, rest = line.partition(" ")
+        is_racing = room is not None and room.phase == "racing"
+        if ui.prompt is not None:
+            self._is_quiet = True
+            for key in "" if line == "esc" else line:
+                self._hands.do(Key(key))
+            self._is_quiet = False
+            self._hands.do(Key("esc" if line == "esc" else "enter"))
+        elif told := self._asked(scene, line):
+            for text in told:
+                self._say(text)
+        elif question is not None:
+            answer = line if question.numbered else line[:1].lower()
+            if answer in question.keys or line == "esc":
+                self._hands.do(Do(Command.BACK) if line == "esc" else Pick(question.keys.index(answer)))
+            else:
+                for text in question_lines(scene):
+                    self._say(text)
+        elif word == "t" and room is not None:
+            self._is_quiet = bool(rest)
+            self._hands.do(Do(Command.CHAT))
+            self._is_quiet = False
+            opened = self._hands.scene()
+            if rest and (opened.ui.prompt is not None or opened.ui.question is not None):
+                self._take(opened, rest)
+            self.redraw()
+        elif line in WORDS:
+            self._hands.do(Do(WORDS[line]))
+        elif line in AGAIN and not is_racing:
+            self._hands.do(Do(Command.REMATCH if scene.model.finished is not None else Command.READY))
+        elif is_racing:
+            for move in line.split():
+                self._hands.do(Typed("move", move.lower() if move[1:2].isdigit() else move))
+
+    def _asked(self, scene: Scene, line: str) -> list[str]:
+        """What the player wants to know; empty if they have typed something else."""
+        room = scene.model.room
+        view = room.view if room is not None else None
+        match line:
+            case "" | "hint":
+                return question_lines(scene) or [hint_line(scene) or NOTHING]
+            case "help" | "?":
+                return [*HELP]
+            case "cards" if room is not None and view is not None:
+                return table_lines(view, scene.model.board(room, view))
+            case "score" if room is not None:
+                return [score_line(scene, room)]
+            case _:
+                return []
+
+    def bell(self) -> None:
+        if sys.stdout.isatty():
+            sys.stdout.write("\a")
+            sys.stdout.flush()
+
+    def tone(self, note: int) -> None:
+        del note
+        self.bell()
+
+    def copy(self, text: str) -> None:
+        self._say(text)
+
+    def _without(self, *told: Any) -> None:
+        """What concerns the looks of screens alone."""
+
+    set_colours = set_palette = forget_pictures = take_again = _without
