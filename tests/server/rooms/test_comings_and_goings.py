@@ -11,6 +11,7 @@ from protocol.server_messages import Left
 from protocol.views import RaceOptions
 from server.race.machine import ALL_AWAY
 from server.rooms.core import IDLE_S
+from server.store.port import RaceAborted
 from tests.server.rooms.playing import Guest, Table
 
 
@@ -178,6 +179,8 @@ async def test_a_waiting_room_whose_players_vanished_is_closed_after_a_while(tab
     await trio.sleep(IDLE_S + 1)
     assert len(table.rooms) == 0
     assert table.rooms.of(ann.player.id) is None
+    (aborted,) = [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
+    assert aborted.reason == "nobody was there any more"
 
 
 async def test_a_race_from_which_all_vanish_ends_and_its_room_goes(table: Table, ann: Guest, bob: Guest) -> None:

@@ -14,7 +14,9 @@ from protocol.server_messages import Error, Left
 from protocol.views import RaceOptions
 from server.race.machine import Race
 from server.rooms.driver import Room
+from server.rooms.requests import CallOff
 from server.runtime import log_lines
+from server.store.port import RaceAborted
 from tests.server.rooms.playing import Guest, Table
 
 
@@ -100,6 +102,17 @@ async def test_whoever_enters_as_the_last_one_leaves_is_told_that_the_room_is_cl
     assert refused.value.code is ErrorCode.ROOM_CLOSED
     assert table.rooms.of(bob.player.id) is None
     assert len(table.rooms) == 0
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"), [("fire alarm", "the host of the server ended it: fire alarm"), ("", "the host of the server ended it")]
+)
+async def test_a_race_that_the_host_ends_is_kept_with_their_reason_if_they_gave_one(table: Table, reason: str, kept: str) -> None:
+    room = await table.racing(table.guest("Ann"), table.guest("Bob"))
+    room.tell(CallOff(also_running=True, by_host=reason))
+    await table.settle()
+    (aborted,) = [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
+    assert aborted.reason == room.summary.closed == kept
 
 
 async def test_a_closed_room_takes_no_requests(table: Table, ann: Guest) -> None:

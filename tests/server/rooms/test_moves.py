@@ -19,7 +19,7 @@ from server.race.machine import Race
 from server.rooms.driver import Room
 from server.rooms.effects import Effects
 from server.rooms.spectator_port import Shown
-from tests.server.race.racing import WINNABLE, greedy_line
+from tests.server.race.racing import STALLING, WINNABLE, greedy_line
 from tests.server.rooms.playing import Guest, Table
 from tests.server.rules.changed import cards_of
 
@@ -242,6 +242,13 @@ async def test_a_flood_of_requests_is_answered_one_by_one_and_the_race_goes_on(t
     assert bob.ply == 1
 
 
+async def test_others_see_at_once_that_a_seat_has_stalled(table: Table, ann: Guest, bob: Guest) -> None:
+    room = await table.racing(ann, bob, deal=STALLING)
+    for ply, move in enumerate(greedy_line(STALLING)):
+        ann.move(room, move, ply=ply)
+    assert (room.core.race.phase, room.summary.seats[0].state) == ("racing", "stalled")
+
+
 async def test_nobody_is_told_of_a_win_before_what_they_played_earlier_could_be_there(table: Table) -> None:
     ann, bob = table.guest("Ann", round_trip_ms=0), table.guest("Bob", round_trip_ms=300)
     room = await table.racing(ann, bob, deal=WINNABLE)
@@ -264,6 +271,7 @@ async def test_nobody_is_told_of_a_win_before_what_they_played_earlier_could_be_
     assert (ann.ply, ann.state) == (len(line), "won")
     assert back.last(Progress).state == "stopped"
     assert "won" in {progress.state for progress in back.all(Progress)}
+    assert room.summary.seats[0].state == "won"
     assert [seat.state for seat in back.last(Result).record.seats] == ["won", "stopped"]
     assert ann.version == back.version
 

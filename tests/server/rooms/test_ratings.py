@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from protocol.room_events import Ratings, Result, Room
-from protocol.views import SeatRating
+from protocol.views import SeatRating, SeriesOptions
 from server.race.rating import RatingChange
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.rating_updates import AGAIN_S
@@ -157,6 +157,33 @@ async def test_ratings_that_cannot_be_read_for_a_while_are_told_once_they_can(ta
     await trio.sleep(40)
     assert heard_in_order(ann) == [Result, Ratings]
     assert rated == [ann.player.id, bob.player.id]
+
+
+@pytest.mark.parametrize("series", [None, SeriesOptions(format="best-of", races=3)], ids=["before a rematch", "in a race of a series"])
+async def test_ratings_that_are_read_too_late_are_told_in_no_other_race(table: Table, series: SeriesOptions | None) -> None:
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.racing(ann, bob, series=series or SeriesOptions())
+    read, is_back = table.journal.rating_changes, trio.Event()
+
+    async def away(race: str) -> tuple[RatingChange, ...]:
+        await is_back.wait()
+        return await read(race)
+
+    table.journal.rating_changes = away  # type: ignore[method-assign]
+    for guest in (ann, bob):
+        guest.move(room)
+    bob.resign(room)
+    await trio.sleep(1)
+    if series is None:
+        for guest in (ann, bob):
+            guest.rematch(room)
+        await table.settle()
+    else:
+        await table.begin(room, ann, bob)
+    assert room.core.race.number == 2
+    is_back.set()
+    await trio.sleep(1)
+    assert heard_in_order(ann) == [Result]
 
 
 async def test_a_race_whose_changes_are_not_in_the_store_costs_nothing_but_their_news(

@@ -12,8 +12,9 @@ import trio
 from protocol.errors import ErrorCode, Refusal
 from protocol.views import RaceOptions
 from server.rooms.clock import Clock
-from server.rooms.codes import LENGTH
+from server.rooms.codes import ALPHABET, LENGTH, is_code
 from server.rooms.registry import Rooms
+from server.store.port import room_shown
 from tests.server.rooms.playing import Notebook, Table, first_seed, no_ghosts
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
@@ -31,6 +32,16 @@ async def test_a_code_that_no_room_has_is_refused(table: Table, code: str) -> No
     with pytest.raises(Refusal) as refused:
         table.rooms.find(code)
     assert refused.value.code is ErrorCode.NO_SUCH_ROOM
+
+
+@pytest.mark.parametrize("public", [True, False])
+async def test_what_is_kept_of_races_calls_a_public_room_by_its_code_and_a_private_one_by_letters_that_are_none(
+    table: Table, public: bool
+) -> None:
+    room = table.rooms.open(RaceOptions(public=public))
+    letters = room_shown(room.core.race.id)
+    assert (letters == room.code) is is_code(letters) is public
+    assert set(letters) <= set(ALPHABET)
 
 
 async def test_two_rooms_never_have_the_same_code(nursery: trio.Nursery) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import trio
 
 from protocol.errors import ErrorCode
 from protocol.record import Record
-from protocol.room_events import Ended, Result, Room
+from protocol.room_events import Countdown, Ended, Result, Room
 from protocol.server_messages import Left
 from protocol.views import RaceOptions, SharedDeal, SharedKind
 from server.race.audit import audit
 from server.race.shared_deal_spec import SharedDealSpec
 from server.rooms.core import IDLE_S
 from server.rooms.driver import Room as ServedRoom
-from server.rooms.requests import CallOff, Reveal
+from server.rooms.requests import CallOff, Release, Reveal
 from server.store.errors import RunAlready
 from server.store.port import RaceAborted, RaceOpened, RaceOver
 from tests.server.rooms.playing import Guest, Table
@@ -106,6 +108,21 @@ async def test_a_table_waits_for_its_players_until_it_is_called_off(table: Table
     assert ann.last(Left).reason == "called-off"
     (aborted,) = [entry for entry in table.journal.entries if isinstance(entry, RaceAborted)]
     assert (aborted.reason, aborted.seats) == ("it was called off", ())
+
+
+@pytest.mark.parametrize("wait_s", [-1, 0, 4], ids=["a moment that has passed", "now", "later"])
+async def test_held_tables_that_are_ready_count_down_from_the_moment_of_their_release(table: Table, ann: Guest, wait_s: int) -> None:
+    spec = replace(spec_for(ann), held=True)
+    room = table.rooms.open(RaceOptions(seats=1, public=False), spec=spec, secret=SECRET)
+    ann.enter(room)
+    await table.settle()
+    room.tell(Release(table.clock.now_ms()))
+    ann.ready(room)
+    await trio.sleep(60)
+    assert room.core.race.phase == "waiting", "a release before all are ready starts nothing"
+    room.tell(Release(table.clock.now_ms() + wait_s * 1000))
+    await table.settle()
+    assert ann.last(Countdown).starts_in_ms == (max(wait_s, 0) + room.options.countdown_s) * 1000
 
 
 async def test_a_race_that_has_begun_is_not_called_off(table: Table, ann: Guest, bob: Guest) -> None:
