@@ -223,7 +223,6 @@ class Watching:
 
     def asked(self, message: WatchRace | Unwatch) -> None:
         """The app has asked for another race, or for none."""
-        self._before = self.request if self._code is not None else None
         self.request = message if isinstance(message, WatchRace) else None
         self.behind = False
 
@@ -258,7 +257,10 @@ class Watching:
                 return Reaction(send=(again,) if again is not None else ())
             case Unwatched(reason=reason):
                 self._code, self._version, self.behind = None, 0, False
-                if reason != "none":
+                if reason == "none":
+                    # The server leads them to the closest race once there is one, even if it refuses to show another.
+                    self._before = WatchRace(ref=WATCH_REFERENCE)
+                else:
                     self.request = self._before = None
                 return Reaction((message,), back=True)
             case Error(code=error):

@@ -90,8 +90,9 @@ def test_a_welcome_that_names_no_room_leaves_it_and_that_is_all_there_is_to_comi
     assert resume.take(hello) == Reaction((hello,))
 
 
-def test_a_welcome_that_names_another_room_leads_from_the_one_to_the_other() -> None:
-    resume, hello = in_room(), welcome(room="OTHERS")
+@pytest.mark.parametrize("nodes", [(), ("ws://two.carpet.example",)], ids=["one server", "one of several"])
+def test_a_welcome_that_names_another_room_leads_from_the_one_to_the_other(nodes: tuple[str, ...]) -> None:
+    resume, hello = in_room(), replace(welcome(room="OTHERS"), nodes=nodes)
     resume.lost()
     assert resume.take(hello) == Reaction((hello, NO_SEAT_LEFT), send=(join(0, "OTHERS"),))
 
@@ -179,6 +180,16 @@ def test_whoever_has_a_seat_looks_for_nobody() -> None:
     assert resume.take(hello) == Reaction((hello,), send=(join(0),))
 
 
+def test_between_two_connections_nothing_is_asked_for_again() -> None:
+    resume = returning()
+    resume.sent(WATCH)
+    resume.lost()
+    resume.take(welcome(room="ABCDEF"))
+    assert resume.wanted() == (join(3), WATCH)
+    resume.lost()
+    assert resume.wanted() == ()
+
+
 @given(st.lists(st.integers(1, 12), max_size=40), st.booleans())
 def test_whatever_comes_what_is_passed_on_has_no_gaps_and_no_repeats(versions: list[int], lost: bool) -> None:
     resume = returning(0) if lost else in_room(0)
@@ -236,6 +247,26 @@ def test_a_watcher_who_waits_for_a_race_waits_on() -> None:
     resume.lost()
     assert resume.take(welcome()).send == (CLOSEST,)
     assert resume.take(none) == Reaction((none,), back=True)
+    assert resume.wanted() == ()
+
+
+def test_whoever_waits_for_a_race_waits_on_when_another_is_refused() -> None:
+    resume, refused = Resume(), refusal(ErrorCode.OWN_RACE, 7)
+    resume.sent(CLOSEST)
+    resume.take(Unwatched(code=None, reason="none"))
+    resume.sent(WatchRace(code="OTHERS", ref=7))
+    assert resume.take(refused) == Reaction((refused,))
+    resume.lost()
+    assert resume.take(welcome()).send == (CLOSEST,)
+
+
+def test_a_request_that_is_sent_on_to_another_server_goes_under_its_own_number_once() -> None:
+    resume, request = Resume(), WatchRace(code="ABCDEF", ref=7)
+    resume.sent(request)
+    resume.sent_on()
+    for again in (request, WATCH):
+        resume.lost()
+        assert resume.take(welcome()).send == (again,)
 
 
 def test_what_was_asked_for_and_not_answered_is_asked_for_again() -> None:
@@ -281,6 +312,15 @@ def test_when_another_race_is_refused_the_one_before_is_watched_still() -> None:
     assert resume.take(welcome()).send == (WATCH,)
 
 
+def test_whoever_asks_for_another_race_behind_a_gap_asks_no_more_for_the_one_before() -> None:
+    resume, refused = watching(), refusal(ErrorCode.OWN_RACE, 7)
+    resume.take(hidden(9))
+    assert resume.wanted() == (WATCH,)
+    resume.sent(WatchRace(code="OTHERS", ref=7))
+    assert resume.wanted() == ()
+    assert resume.take(refused) == Reaction((refused,)), "the one before is still watched"
+
+
 def test_a_race_that_cannot_be_watched_on_return_is_told_and_a_busy_server_asked_again() -> None:
     resume = watching()
     resume.lost()
@@ -289,7 +329,9 @@ def test_a_race_that_cannot_be_watched_on_return_is_told_and_a_busy_server_asked
     assert resume.wanted() == (WATCH,)
     closed = refusal(ErrorCode.ROOM_CLOSED, WATCH_REFERENCE)
     assert resume.take(closed) == Reaction((closed, Unwatched(code="ABCDEF", reason=NO_RACE)), back=True)
-    assert resume.wanted() == ()
+    assert resume.take(hidden(4)) == Reaction()
+    resume.lost()
+    assert resume.take(welcome()).send == ()
 
 
 def test_a_seat_and_a_watched_race_are_both_gone_back_to_and_the_seat_tells_when_one_is_back() -> None:
