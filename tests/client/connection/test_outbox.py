@@ -118,6 +118,8 @@ def test_what_is_sent_by_the_new_connection_is_not_said_twice_on_it() -> None:
         (STOP, progress("stopped")),
         (STOP, current(7, "stopped")),
         (STOP, racing(state="stopped")),
+        (STOP, racing(race=2)),
+        (STOP, racing(seat=None)),
         (RESIGN, progress("forfeited")),
         (RESIGN, Result(version=1, record=scenes.record())),
         (READY, PlayerReady(version=1, seat=0)),
@@ -125,8 +127,11 @@ def test_what_is_sent_by_the_new_connection_is_not_said_twice_on_it() -> None:
         (READY, Dealt(version=1, seat=0, starts_in_ms=5, view=VIEW)),
         (READY, Started(version=1)),
         (READY, racing(phase="waiting")),
+        (READY, racing(phase="waiting", seat=None)),
         (REMATCH, RematchAsked(version=1, seat=0)),
         (REMATCH, racing(race=2)),
+        (REMATCH, racing(phase="over", seat=None)),
+        (REMATCH, room(phase="over", seats=(seat(0, "anna", again=True), seat(1, "bert")))),
         (SAY, said("good luck")),
         (SAY, racing(chat=(ChatLine(seat=0, name="anna", text="good luck"),))),
         (OPEN, racing()),
@@ -202,6 +207,15 @@ def test_what_each_connection_begins_with_and_what_only_commands_ask_for_is_not_
     unanswered.sent(FollowLobby())
     unanswered.sent(WhoAmI())
     unanswered.sent(Rename(name="Anna"))
+    unanswered.lost()
+    assert unanswered.again() == ()
+
+
+def test_what_was_said_to_the_watchers_of_a_race_that_one_has_left_is_not_kept() -> None:
+    unanswered = Unanswered()
+    unanswered.heard(racing())
+    unanswered.heard(Left(code="ABCDEF", reason="left"))
+    unanswered.sent(replace(SAY, code="ABCDEF"))
     unanswered.lost()
     assert unanswered.again() == ()
 
