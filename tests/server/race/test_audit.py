@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from protocol.fairness import HOUSE_NONCE
 from protocol.record import BadRecord, Record, digest, from_json, sealed, to_json
 from server.race.audit import RATED_IF_RACED_FROM_MS, audit
-from server.race.commands import LoseConnection, ResignSeat, StopSeat
+from server.race.commands import GetReady, LoseConnection, ResignSeat, StopSeat, TakeSeat
 from server.race.report import LOOKED_ON_MS
-from tests.server.race.racing import STALLING, Driven, greedy_line, options, started, won
+from tests.server.race.racing import STALLING, Driven, greedy_line, nonce, options, started, won
 
 Document = dict[str, Any]
 
@@ -35,6 +36,17 @@ def out_of_time() -> Driven:
     driven.play(0, greedy_line(STALLING), 3000)
     driven.play(1, greedy_line(STALLING)[:5], 4000)
     driven.do(StopSeat(1), 5000)
+    return driven
+
+
+def with_a_bot() -> Driven:
+    """Two people and a house bot, on a deal by nonces."""
+    driven = Driven(options(deal=None, seats=3, bots=("greedy",)))
+    for seat in range(2):
+        driven.do(TakeSeat(f"player-{seat}", f"Player {seat}"), -9000)
+    driven.do(TakeSeat("bot", "Greedy", "greedy", 2), -9000)
+    for seat in range(3):
+        driven.do(GetReady(seat, nonce(seat) if seat < 2 else HOUSE_NONCE), -5000)
     return driven
 
 
@@ -61,6 +73,7 @@ def test_winnable_deals_are_only_true_where_they_are_offered() -> None:
     record = record_of(forfeited)
     audit(sealed(replace(record, deal=replace(record.deal, winnable=True))))
     teppich = started(options(deal=None, rules="teppich")).finish()
+    audit(teppich)
     with pytest.raises(BadRecord, match="winnable deals are not offered under teppich"):
         audit(sealed(replace(teppich, deal=replace(teppich.deal, winnable=True))))
     with pytest.raises(BadRecord, match="k is 0 unless only winnable deals were wanted"):
@@ -187,6 +200,7 @@ def a_second_too_long(document: Document) -> Document:
     [
         (won, without_seats, "the record has no seats"),
         (won, set_value("rated", to=True), "only a race between people, on a shuffle that nobody could know, is rated"),
+        (with_a_bot, set_value("rated", to=True), "only a race between people, on a shuffle that nobody could know, is rated"),
         (forfeited, set_value("deal", "nonces", to=["00" * 16]), "1 nonces for 3 seats"),
         (won, set_value("deal", "secret", to="00" * 32), "the secret is not the one the server committed to"),
         (won, set_value("deal", "seed", to="00" * 32), "the seed is not the one of that name"),

@@ -83,6 +83,7 @@ def test_a_win_leaves_the_other_the_time_to_play_its_own_shuffle(monkeypatch: py
     driven.finish()
     assert driven.states() == ["won", "out-of-time"]
     assert driven.record.ended_at_ms == 60_000
+    audit(driven.record)
 
 
 def test_while_a_later_race_waits_a_seat_is_held_for_the_grace_of_the_series() -> None:
