@@ -274,6 +274,16 @@ def test_who_was_forgotten_comes_back_to_their_old_place_among_equals_and_enters
     assert not back.forgotten
 
 
+def test_what_the_forgotten_have_decided_counts_for_all_and_no_more_for_them() -> None:
+    state = state_with().after(Entered("first", "First", None), at_ms=5, author="first")
+    state = come_and_gone(state, *(f"x{number}" for number in range(LEAVERS_KEPT + 1)))
+    assert [state.people[entrant].own_decisions for entrant in ("first", "x0", "x1")] == [1, 0, 2]
+    state = state.after(Withdrawn("first"), at_ms=7, author="first")
+    assert list(state.forgotten) == ["x0", "first"]
+    assert state.people["first"].own_decisions == 0
+    assert state.own_decisions == 2 * (LEAVERS_KEPT + 2)
+
+
 @pytest.mark.parametrize("kind", ["swiss", "round-robin", "elimination", "session"])
 @settings(max_examples=15)
 @given(chance=randoms)
@@ -328,6 +338,53 @@ def test_a_full_field_takes_nobody_and_a_closed_tournament_nothing() -> None:
             ended.after(event, at_ms=4)
 
 
+def begun(options: TournamentOptions = OPTIONS, *, names: str = "ab") -> TournamentState:
+    """The first round is paired, of entrants with these names of one letter."""
+    state = state_with(options)
+    for name in names:
+        state = state.after(Entered(name, name, None), at_ms=1)
+    settled, length = state.settled()
+    following = settled.next_round()
+    assert following is not None
+    return state.after(RoundPaired(following, length), at_ms=2)
+
+
+def test_what_belongs_to_another_stage_is_no_decision() -> None:
+    registration = state_with(msgspec.structs.replace(OPTIONS, check_in_s=60))
+    check_in = registration.after(CheckInOpened(), at_ms=1)
+    playing = begun()
+    paused = playing.after(Paused(), at_ms=3)
+    for state, events in (
+        (registration, (CheckInExtended(60), Paused(), Resumed(), Finished())),
+        (check_in, (CheckInOpened(), Paused(), Resumed(), Finished())),
+        (playing, (CheckInOpened(), CheckInExtended(60), Resumed())),
+        (paused, (CheckInOpened(), CheckInExtended(60), Paused())),
+    ):
+        for event in events:
+            with pytest.raises(NotNow):
+                state.after(event, at_ms=4)
+
+
+def test_after_a_pause_the_time_between_two_rounds_begins_anew() -> None:
+    over = begun(msgspec.structs.replace(OPTIONS, pause_s=30), names="abcd")
+    for table in (1, 2):
+        over = over.after(ResultEntered(1, table, 1, RaceResult("first", (52, 9))), at_ms=5000)
+    assert over.next_due_ms(since_ms=0) == 35_000
+    paused = over.after(Paused(), at_ms=6000)
+    assert paused.next_due_ms(since_ms=0) is None
+    assert paused.after(Resumed(), at_ms=70_000).next_due_ms(since_ms=0) == 100_000
+
+
+def test_no_race_is_wanted_of_a_round_that_is_over_or_of_a_tournament_that_is_finished() -> None:
+    state = begun(msgspec.structs.replace(OPTIONS, format="elimination"), names="abc")
+    (race,) = state.crosstable.open_races
+    assert [(each.number, each.pairing.counted) for each in state.wanted()] == [(1, True), (1, False)], "a race, and a bye"
+    assert state.after(Finished(), at_ms=3).wanted() == ()
+    over = state.after(ResultEntered(1, race.pairing.table, 1, RaceResult("first", (52, 9))), at_ms=3)
+    assert over.is_round_over
+    assert over.wanted() == ()
+
+
 def test_a_swiss_without_rounds_gets_as_many_as_leave_one_without_a_loss() -> None:
     state = state_with(msgspec.structs.replace(OPTIONS, rounds=0))
     for number in range(9):
@@ -340,13 +397,7 @@ def test_a_swiss_without_rounds_gets_as_many_as_leave_one_without_a_loss() -> No
 
 
 def test_a_race_that_is_run_again_gets_the_next_number_of_the_shuffle() -> None:
-    state = state_with(msgspec.structs.replace(OPTIONS, format="elimination"))
-    for name in "ab":
-        state = state.after(Entered(name, name, None), at_ms=1)
-    settled, length = state.settled()
-    following = settled.next_round()
-    assert following is not None
-    state = state.after(RoundPaired(following, length), at_ms=2)
+    state = begun(msgspec.structs.replace(OPTIONS, format="elimination"))
     assert state.deal(1, 1).number == 1
     state = state.after(ResultEntered(1, 1, 1, RaceResult("draw", (9, 9)), "A"), at_ms=3)
     assert state.deal(1, 1).number == 2
