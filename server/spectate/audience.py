@@ -39,7 +39,6 @@ class Audience(ABC):
 
     def show_again(self, spectator: Spectator) -> None:
         """Send them another snapshot, without interrupting what they hear."""
-        spectator.again = True
         if spectator in self._spectators:
             self._newcomers[spectator] = None
         self._wake.set()
@@ -76,10 +75,10 @@ class Audience(ABC):
                 return False
             for spectator in some:
                 # They may have gone since, or wait for a new snapshot.
-                if (spectator.joined is not joining or (joining and spectator.again)) and spectator in spectators:
+                if (joining or spectator.joined) and spectator in spectators:
                     spectator.connection.post_all(bundle)
                     if joining:
-                        spectator.joined, spectator.again, spectator.ref = True, False, 0
+                        spectator.joined, spectator.ref = True, 0
                         self._newcomers.pop(spectator, None)
             return True
 

@@ -31,7 +31,6 @@ class Spectator:
 
     closest: they follow the closest race, and are moved on when it is over. told_none: they know that there is none. whole: they see boards
     with every card face up. ref: the request that the next snapshot answers. joined: they have had their snapshot, and hear what follows.
-    again: they want another snapshot, since they stand for others who have had none.
     missed_at: when their outbox last overflowed, in Trio's seconds.
     """
 
@@ -42,7 +41,6 @@ class Spectator:
     whole: bool = False
     ref: int = 0
     joined: bool = False
-    again: bool = False
     missed_at: float | None = None
     asks: Bucket = field(default_factory=lambda: Bucket(rate=ASKS_A_SECOND, burst=ASKS_AT_ONCE))
     lines: Bucket = field(default_factory=lambda: Bucket(rate=LINES_A_SECOND, burst=LINES_AT_ONCE))

@@ -9,10 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocol.errors import Refusal
-from protocol.views import SeatState
+from protocol.views import SeatState, SeriesOptions
 from server.race.board_history import history_of
 from server.race.commands import LeaveSeat, LoseConnection, PlayMove, RegainConnection, ResignSeat, StopSeat
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, SeatEnded
+from server.race.face_down import seen_by_player
 from server.rules.position import Position
 from server.spectate.delay import DelayedBoards, DueBoard
 from tests.server.race.racing import STALLING, START, WINNABLE, Driven, counting_down, greedy_line, options, started
@@ -202,6 +203,36 @@ def test_a_move_that_is_struck_out_is_on_no_board_in_the_end() -> None:
     follow(boards, driven, 10_000, told=told)
     boards.due(START + 10_200, most=ALL)
     assert (boards.latest()[1].ply, boards.latest()[1].position) == (0, driven.position(1))
+
+
+def test_a_move_that_is_struck_out_before_its_board_is_due_is_on_no_board_at_all() -> None:
+    driven = started(options(delay_s=10), round_trips=[300, 0])
+    boards = DelayedBoards(DELAY, seats=2)
+    line = greedy_line(WINNABLE)
+    driven.play(0, line[:-1], 5_000)
+    driven.play(1, line[:3], 9_900)
+    driven.play(0, line[-1:], 10_000)
+    driven.finish()
+    follow(boards, driven, 10_000)
+    assert {board.ply for board in boards.due(START + 10_200, most=ALL) if board.seat == 1} == {0}
+
+
+def test_whoever_has_stopped_keeps_no_card_of_others_face_down() -> None:
+    driven = started()
+    boards = DelayedBoards(0, seats=2)
+    driven.play(0, "ss", 700)
+    told = follow(boards, driven, 700)
+    before = boards.seen(0)
+    driven.do(StopSeat(1), 800)
+    follow(boards, driven, 800, told=told)
+    assert before < boards.seen(0) == seen_by_player(driven.position(0))
+
+
+def test_in_a_swap_whoever_plays_the_other_shuffle_keeps_no_card_face_down() -> None:
+    driven = started(options(deal=None, series=SeriesOptions(format="swap", races=2)))
+    driven.play(0, "ss", 700)
+    boards = DelayedBoards(0, seats=2, history=history_of(driven.race))
+    assert boards.seen(1) < boards.seen(0) == seen_by_player(driven.position(0))
 
 
 def test_boards_from_before_a_telling_move_are_kept_only_until_they_are_passed() -> None:

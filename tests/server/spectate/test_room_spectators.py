@@ -459,6 +459,19 @@ async def test_a_hub_that_is_behind_drops_what_waits_and_shows_everything_anew(b
     assert eve.boards[0].ply == 1
 
 
+async def test_a_first_snapshot_that_waits_when_everything_is_shown_anew_is_never_sent(box: Box) -> None:
+    ann, eve = box.table.guest("Ann"), box.onlooker()
+    room = await box.table.seated(ann, seats=2)
+    async with box.spectators.scheduler._one_at_a_time:
+        await eve.watch(room)
+        for _ in range(BACKLOG + 10):
+            ann.phrase(room, "hello")
+        await box.table.settle()
+    await box.table.settle()
+    assert len(eve.all(Watched)) == 1
+    assert eve.version == ann.version
+
+
 async def test_a_failure_ends_the_watching_and_nothing_else(
     table: Table, ann: Guest, bob: Guest, eve: Onlooker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -93,6 +93,19 @@ async def test_whoever_waits_for_their_snapshot_and_takes_a_seat_meanwhile_never
     assert eve.heard == [Unwatched(code=room.code, reason="seated")]
 
 
+async def test_whoever_takes_a_seat_after_their_snapshot_was_made_never_gets_it(box: Box) -> None:
+    table = box.table
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, seats=2)
+    eve = as_onlooker(box, bob)
+    async with box.spectators.scheduler._one_at_a_time:
+        # Nobody is posted to meanwhile.
+        await eve.watch(room)
+        bob.enter(room)
+    await table.settle()
+    assert eve.heard == [Unwatched(code=room.code, reason="seated")]
+
+
 async def test_whoever_was_refused_the_seat_or_gave_it_up_before_the_start_may_watch(box: Box, table: Table) -> None:
     ann, bob, dan = table.guest("Ann"), table.guest("Bob"), table.guest("Dan")
     room = await table.seated(ann, seats=2)
