@@ -185,20 +185,19 @@ def reduce(head: Head, command: HeadCommand, line: TimeLine, now_ms: int) -> Hea
         case TimelineStep(by=by, seat=seat):
             return _stepped(replace(head, running_since=None), line, by, seat)
         case Jump(t_ms=t_ms):
-            return _at(head, line, t_ms, now_ms)
+            return _at(head, line, t_ms)
         case Tenth(tenths=tenths):
-            return _at(head, line, line.end_ms * tenths // 10, now_ms)
+            return _at(head, line, line.end_ms * tenths // 10)
         case Pace(by=by):
             return replace(head, speed=max(0, min(head.speed + by, len(SPEEDS) - 1)))
         case _:
             assert_never(command)
 
 
-def _at(head: Head, line: TimeLine, t_ms: int, now_ms: int | None = None) -> Head:
+def _at(head: Head, line: TimeLine, t_ms: int) -> Head:
     t_ms = max(0, min(t_ms, line.end_ms))
-    running_since = now_ms if head.running_since is not None else None
     # At the very start no move is made, not even one in the first millisecond.
-    return replace(head, t_ms=t_ms, made=line.made(t_ms) if t_ms else 0, running_since=running_since)
+    return replace(head, t_ms=t_ms, made=line.made(t_ms) if t_ms else 0)
 
 
 def _stepped(head: Head, line: TimeLine, by: Literal[-1, 1], seat: int | None) -> Head:

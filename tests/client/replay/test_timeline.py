@@ -134,10 +134,34 @@ def test_playing_pausing_and_going_on_lose_no_time() -> None:
 
 def test_at_the_end_it_stops_and_plays_again_from_the_start() -> None:
     race = race_of(line_of(("s", 1000), ended_at_ms=2000))
-    head = moved_on(reduce(Head(), Toggle(), race, 0), race, 5000)
-    assert (head.t_ms, head.made, head.running_since) == (2000, 1, None)
+    running = reduce(Head(), Toggle(), race, 0)
+    assert moved_on(running, race, 1999).running_since == 1999
+    for now_ms in (2000, 5000):
+        head = moved_on(running, race, now_ms)
+        assert (head.t_ms, head.made, head.running_since) == (2000, 1, None)
     head = reduce(head, Toggle(), race, 6000)
     assert (head.t_ms, head.made, head.running_since) == (0, 0, 6000)
+
+
+def test_behind_the_last_move_it_plays_on_to_the_end_and_before_it_in_the_same_millisecond_too() -> None:
+    race = race_of(line_of(("s", 1000), ended_at_ms=2000))
+    assert reduce(reduce(Head(), TimelineStep(1), race, 0), Toggle(), race, 0) == Head(1000, 1, running_since=0)
+    race = race_of(line_of(("s", 1000), ("w", 1000)))
+    assert reduce(reduce(Head(), TimelineStep(1), race, 0), Toggle(), race, 0) == Head(1000, 1, running_since=0)
+
+
+def test_a_step_beyond_a_seats_last_move_goes_to_the_end_and_one_before_its_first_to_the_start() -> None:
+    race = race_of(line_of(("s", 500)), line_of(("s", 1000), number=1), line_of(("s", 2000), number=2, ended_at_ms=3000))
+    middle = Head(1000, 2)
+    assert reduce(middle, TimelineStep(1, 0), race, 0) == Head(3000, 3)
+    assert reduce(middle, TimelineStep(-1, 0), race, 0) == Head(0, 0)
+    assert reduce(middle, TimelineStep(-1, 2), race, 0) == Head(0, 0)
+
+
+def test_a_jump_of_a_head_that_stands_does_not_run() -> None:
+    race = race_of(line_of(("s", 1000)))
+    for command in (Jump(1000), Tenth(10)):
+        assert reduce(Head(), command, race, 300) == Head(1000, 1)
 
 
 def test_a_jump_runs_on_and_a_step_stands() -> None:
@@ -211,6 +235,7 @@ def test_a_real_race_ends_as_its_record_says(rules: str) -> None:
     for line, ply in zip(race.lines, plies, strict=True):
         assert ply == line.seat.plies
         assert line.view(ply).home == line.seat.home
+        assert [line.view(made) for made in range(ply + 1)] == [line.first, *(frame.view for frame in line.frames)]
         assert line.state(ply, race.end_ms) == line.seat.state
         assert line.state(0, 0) == "racing"
     assert race.end_ms == race.record.ended_at_ms
