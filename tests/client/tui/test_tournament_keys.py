@@ -251,14 +251,26 @@ async def test_whoever_is_called_goes_to_their_table_with_a_bell_and_comes_back_
 
 
 async def test_whoever_has_tables_to_come_is_asked_before_they_quit() -> None:
-    async with before(tournaments.running()) as run:
-        await run.give("q")
-        assert run.screen.shows("Quit? Carpet Open goes on: if you miss a table, you forfeit it.")
-        await run.give("n", "q", "y")
-        assert run.outcome is not None
     played = tuple(replace(each, result=TableResult(verdict="first", first_home=31, second_home=18)) for each in tournaments.TABLES)
-    last = replace(tournaments.running(tables=played), options=replace(tournaments.OPTIONS, rounds=2))
-    for over in (tournaments.running(phase="over"), last, replace(tournaments.running(), entrants=())):
+    without_end, of_two = (replace(tournaments.OPTIONS, rounds=rounds) for rounds in (0, 2))
+    for going_on in (
+        tournaments.running(),
+        tournaments.running(tables=played),
+        tournaments.running(tables=played, options=without_end),
+        tournaments.running(options=of_two),
+    ):
+        async with before(going_on) as run:
+            await run.give("q")
+            assert run.screen.shows("Quit? Carpet Open goes on: if you miss a table, you forfeit it.")
+            await run.give("n", "q", "y")
+            assert run.outcome is not None
+    for over in (
+        tournaments.running(phase="over"),
+        tournaments.running(tables=played, options=of_two),
+        replace(tournaments.running(), entrants=()),
+        own(tournaments.running(), withdrawn=True),
+        tournaments.told(),
+    ):
         async with before(over) as run:
             await run.give("q")
             assert run.outcome is not None
