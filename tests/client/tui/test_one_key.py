@@ -20,6 +20,7 @@ from client.tui.keymap import SLOT_STARTERS, Command, commands
 from client.tui.race.racing import KEYS, SCREEN
 from client.tui.table.playing import AHEAD, all_fit
 from protocol.client_messages import Move
+from protocol.server_messages import CurrentView
 from protocol.views import RaceOptions, View
 from tests.client import scenes, tables
 from tests.client.tui.hands import DEFAULTS, UP, Run, answer, racing, running
@@ -215,6 +216,26 @@ def test_the_key_that_finishes_a_race_is_the_one_that_is_named(rules: str, key: 
     assert any(f"Every card goes home now: press {key} to finish." in line for line in lines)
     player.type(key)
     assert player.line.sent == ["a1"]
+
+
+def test_only_the_key_of_the_rule_set_finishes_a_race_and_none_in_the_middle_of_a_slots_name() -> None:
+    carpet, colorado = (Player(rules, tables.view_after(rules, 0)) for rules in ("carpet", "colorado"))
+    colorado.type("g")
+    carpet.type("c", "g")
+    assert colorado.line.sent == carpet.line.sent == []
+    carpet.type("esc")
+    carpet.driver.ui = replace(carpet.driver.ui, taken_back=("c1",))
+    carpet.type("g")
+    assert carpet.line.sent
+    assert carpet.driver.ui.taken_back == ()
+
+
+def test_when_ones_own_race_has_ended_no_key_begins_a_slots_name() -> None:
+    view = tables.view_after("carpet", 0)
+    player = Player("carpet", view)
+    player.driver.hear(CurrentView(race=1, seat=0, ply=0, state="stopped", elapsed_ms=5000, view=view))
+    player.type("c")
+    assert player.driver.ui.typed == ""
 
 
 async def test_autoplay_sends_home_what_fits_where_the_race_allows_it(mock_clock: trio.testing.MockClock) -> None:

@@ -144,7 +144,7 @@ def test_what_is_about_nobody_is_refused(store: Store, entry: Entry) -> None:
 
 def test_a_later_race_of_a_series_comes_back_with_how_the_series_stood(store: Store) -> None:
     series = Series(options=SeriesOptions(format="best-of", races=3), seats=2, id="r").raced(won())
-    second = replace(opened("s", options=RaceOptions(series=series.options)), series=series)
+    second = replace(opened("s", options=RaceOptions(series=series.options)), series=series, won=(2, 1))
     store.write([(second,)])
     assert store.running().races == (RunningRace(second, ()),)
 

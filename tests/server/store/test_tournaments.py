@@ -38,7 +38,8 @@ def test_a_tournament_comes_back_as_it_was_made_with_its_log_in_order(store: Sto
 
 
 def test_tournaments_are_listed_newest_first_the_closed_ones_apart(store: Store) -> None:
-    write(store, made("anna"), tournament("A"), tournament("B", at=1), tournament("C", at=2), decided("B", 1, closes=True))
+    write(store, made("anna"), tournament("A"), tournament("B", at=1), tournament("C", at=2))
+    write(store, decided("A", 1), decided("B", 1, closes=True))
     assert ids(store.tournaments(closed=False, limit=10)) == ["C", "A"]
     assert ids(store.tournaments(closed=False, limit=1)) == ["C"]
     assert ids(store.tournaments(closed=True, limit=10)) == ["B"]
