@@ -149,6 +149,17 @@ async def test_what_is_gathered_is_one_commit_and_begun_at_the_end_of_it() -> No
     assert [len(batch) for batch in store.batches] == [2, 1]
 
 
+async def test_what_comes_alone_after_a_gathering_is_written_too() -> None:
+    store = GatedStore()
+    store.let_go(2)
+    async with journalling(store) as journal:
+        with journal:
+            pass
+        with trio.fail_after(5):
+            await journal.write(opened("a"))
+    assert [len(batch) for batch in store.batches] == [1]
+
+
 async def test_what_is_gathered_waits_for_who_has_the_writers_thread_and_no_longer() -> None:
     store = GatedStore()
     store.let_go()
