@@ -153,6 +153,7 @@ async def test_what_comes_alone_after_a_gathering_is_written_too() -> None:
     store = GatedStore()
     store.let_go(2)
     async with journalling(store) as journal:
+        await wait_all_tasks_blocked()
         with journal:
             pass
         with trio.fail_after(5):
