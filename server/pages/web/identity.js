@@ -33,6 +33,7 @@ function remove(key) {
 export function isForgetful() {
   try {
     localStorage.setItem("carpet.kept", "yes");
+    localStorage.removeItem("carpet.kept");
     return false;
   } catch {
     return true;
