@@ -313,13 +313,15 @@ def put(lines: list[Line], rect: Rect, piece: Iterable[Line]) -> None:
             lines[at] = [*fit_line(lines[at], rect.column), *part, *cut_line(lines[at], rect.column + rect.width)]
 
 
-def framed(inside: Picture, theme: Theme, width: int, *, role: str, title: Line | None = None) -> Picture:
-    """A picture within sides of a column, in so many columns between them. title: stands in the upper side, cut where it is too long."""
+def framed(inside: Picture, theme: Theme, width: int, *, role: str, title: Line | None = None, below: str = "") -> Picture:
+    """A picture within sides of a column, in so many columns between them. title: stands in the upper side, and `below` at the end of the
+    lower one; both are cut where they are too long."""
     edge = theme.glyphs.rounded
     named = [] if title is None else [(role, f"{edge.across} "), *clip_line(title, width - 4), (role, " ")]
     top = [(role, edge.left_top), *named, (role, edge.across * (width - line_width(named)) + edge.right_top)]
     side = block([[(role, edge.down)]] * inside.height)
-    bottom: Line = [(role, edge.left_bottom + edge.across * width + edge.right_bottom)]
+    end = f" {clip(below, width - 4)} {edge.across}" if below else ""
+    bottom: Line = [(role, edge.left_bottom + edge.across * (width - text_width(end)) + end + edge.right_bottom)]
     return stacked(block([top]), row((1, side), (width, inside), (1, side)), block([bottom]))
 
 

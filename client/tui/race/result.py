@@ -28,6 +28,7 @@ from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Ui
 from protocol.cards import DECK_SIZE
 from protocol.client_messages import LeaveRace, Rematch
+from protocol.pages import is_race_id
 from protocol.record import Record
 from protocol.run_messages import Runs
 from protocol.text import clean_chat, clean_name, listed
@@ -101,15 +102,20 @@ def _view(scene: Scene, size: Size) -> Picture:
         rows = max(min(free, MOST_PLOT), 3)
         drawn = plot(recorded(record, room.seat, scene.theme), within, rows, scene.theme, cards=scale(record, total), area=True)
         parts.append(_panel(drawn, within, free))
-    frame = framed(
-        shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=[*headline(room), *(raced(room) if large.height else [])]
-    )
+    title = [*headline(room), *(raced(room) if large.height else [])]
+    frame = framed(shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=title, below=_named(scene, record))
     below = [hit(block(verdict_lines), Do(Command.DETAILS), inner)]
     if scene.still:
         return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), above=UPPER)
     if record is not None or scene.model.is_at_table:
         below.append(hit(block([way_on(scene, room, inner)]), Do(Command.REMATCH), inner))
     return screen(size, head(scene, width), shifted(stacked(frame, *below), margin), *feet, above=UPPER)
+
+
+def _named(scene: Scene, record: Record | None) -> str:
+    """The command that shows the race again, by its id: a private race or a daily has another code there than at the top of the screen."""
+    # What is drawn to be kept has a last row that says so.
+    return f"carpet replay {record.id}" if record is not None and is_race_id(record.id) and not scene.still else ""
 
 
 def _course(scene: Scene, room: RoomModel, width: int, free: int) -> Picture:

@@ -100,6 +100,12 @@ def all_home() -> Model:
     return scenes.reduced(scenes.racing(view), progress, now_ms=138_000)
 
 
+def private_over() -> Model:
+    """Of a race whose record names another room, as that of every race which is not listed."""
+    record = sealed(replace(scenes.record(), room="HKTRWM", id="HKTRWM-1-0a1b2c3d4e5f"))
+    return scenes.reduced(scenes.racing(), Result(version=11, record=record), now_ms=144_000)
+
+
 def closed() -> Model:
     """Of a race whose deal others have yet to play."""
     shared = SharedDeal(kind="round", id="spring-open/1", nonces=("7c" * 16,))
@@ -434,6 +440,7 @@ SCREENS = {
     "result": Shown(scenes.over, now_ms=160_000),
     "result-rated": Shown(scenes.rated_over, now_ms=160_000),
     "result-rated-ascii": Shown(scenes.rated_over, replace(UI, settings=UiSettings(ascii=True)), 160_000),
+    "result-private": Shown(private_over, now_ms=160_000),
     "result-closed": Shown(closed, now_ms=160_000),
     **RUNS,
     "result-rematch": Shown(over_with_rematch, now_ms=160_000),

@@ -57,6 +57,21 @@ async def test_the_result_and_a_rematch() -> None:
         assert ready_sent(run).race == 2
 
 
+async def test_the_result_of_a_private_race_names_the_id_by_which_its_record_is_found() -> None:
+    record = sealed(replace(scenes.record(), room="HKTRWM", id="HKTRWM-1-0a1b2c3d4e5f"))
+    async with raced(record=record) as run:
+        await run.later(1)
+        assert "KXQWZP" in run.screen.last_text[0]
+        assert run.screen.shows("carpet replay HKTRWM-1-0a1b2c3d4e5f ─╯")
+
+
+async def test_the_result_names_no_id_that_a_command_would_not_take() -> None:
+    async with raced(record=sealed(replace(scenes.record(), id="../HKTRWM"))) as run:
+        await run.later(1)
+        assert run.screen.shows("You won by")
+        assert not run.screen.shows("HKTRWM")
+
+
 async def test_once_a_player_has_left_no_rematch_is_offered_and_none_asked_for() -> None:
     async with raced() as run:
         await run.later(1)
