@@ -6,10 +6,10 @@ A server is asked by plain HTTP, and with the player's token for what only they 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import trio
 
@@ -17,7 +17,7 @@ from client.connection.address import Address
 from client.connection.client import open_link
 from client.connection.errors import Failure, LinkError, RequestRefused
 from client.connection.events import Identity
-from client.connection.http import fetch_history, fetch_ladder, fetch_record
+from client.connection.http import PageRefused, fetch_history, fetch_ladder, fetch_record
 from client.connection.notice import unannounced
 from client.connection.websocket import Dial
 from client.local.kept_races import kept_races
@@ -30,10 +30,14 @@ from protocol.pages import LADDER_PLAYERS, PAGE_RACES, LadderPlayer
 from protocol.record import Record
 from protocol.run_messages import ListRuns, Runs
 
+Fetched = TypeVar("Fetched")
+
 LISTED: Final = 30
 """Races kept here that are looked at."""
 MOST_STREAKS: Final = 3
 """Rule sets whose deals of the day are asked for, those tried most often first: a server answers only so many."""
+PATIENCE_S: Final = 4.0
+"""How long each page of a server is waited for: what this machine knows stands ready meanwhile."""
 
 
 class _Told(NamedTuple):
@@ -76,8 +80,8 @@ class ProfileReader:
         # The screens say themselves what they wait for.
         with unannounced():
             fetch_races = partial(fetch_history, address, mine.name, limit=PAGE_RACES)
-            races = await trio.to_thread.run_sync(fetch_races, abandon_on_cancel=True)
-            ladder = await trio.to_thread.run_sync(partial(fetch_ladder, address, limit=LADDER_PLAYERS), abandon_on_cancel=True)
+            races = await _soon(fetch_races, address)
+            ladder = await _soon(partial(fetch_ladder, address, limit=LADDER_PLAYERS), address)
         return _Told(tuple(PastRace(race, race.seat) for race in races), ladder, await self._streaks(address, mine, rules))
 
     async def _streaks(self, address: Address, mine: Identity, rules: Sequence[str]) -> tuple[Streak, ...] | None:
@@ -98,6 +102,13 @@ class ProfileReader:
             with unannounced():
                 record = await trio.to_thread.run_sync(partial(fetch_record, self._address, race), abandon_on_cancel=True)
         return record, past_race(record, players=players, names=names).own
+
+
+async def _soon(fetch: Callable[[], Fetched], address: Address) -> Fetched:
+    """What a page says. Raises PageRefused if it does not come in time."""
+    with trio.move_on_after(PATIENCE_S):
+        return await trio.to_thread.run_sync(fetch, abandon_on_cancel=True)
+    raise PageRefused(f"The server at {address.place} has not answered yet; try again later.")
 
 
 async def daily_streaks(url: str, mine: Identity, rules: Sequence[str], *, dial: Dial | None = None) -> tuple[Streak, ...]:

@@ -1,13 +1,23 @@
-"""Days in a row at the deals of the day, asked by the token: today's board, and if the player is not on it, that of the day before."""
+"""What a server says of the player, and for how long it is waited for.
+
+Days in a row at the deals of the day, asked by the token: today's board, and if the player is not on it, that of the day before.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
+import pytest
 import trio
 from msgspec import structs
 from trio.testing import MockClock
 
+from client.connection.address import parse_address
 from client.connection.events import Identity
-from client.local.profile_reader import daily_streaks
+from client.local import profile_reader
+from client.local.profile_reader import ProfileReader, daily_streaks
+from client.storage.identity import IdentityStore
 from client.text.profile import Streak
 from protocol.errors import ErrorCode
 from protocol.run_messages import ListRuns, Runs
@@ -17,6 +27,26 @@ from tests.client.fake_server import FakeServer
 
 URL = "ws://carpet.example:7777"
 ANNA = Identity("Anna", "secret", "p1")
+
+
+@pytest.mark.parametrize("silent", ["fetch_history", "fetch_ladder"])
+async def test_a_server_that_keeps_silent_is_waited_for_only_for_a_few_seconds(
+    autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, silent: str
+) -> None:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path))
+    IdentityStore(tmp_path).keep(URL, ANNA)
+    never = getattr(profile_reader, silent)
+
+    async def run(fetch: partial[object], **_how: object) -> object:
+        if fetch.func is never:
+            await trio.sleep_forever()
+        return ()
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run)
+    began = trio.current_time()
+    known = await ProfileReader(parse_address(URL)).read()
+    assert trio.current_time() - began <= 5
+    assert known.lacks == "The server at carpet.example:7777 has not answered yet; try again later."
 
 
 async def streaks(rules: tuple[str, ...], *answers: Runs | Error) -> tuple[tuple[Streak, ...], list[ListRuns]]:
