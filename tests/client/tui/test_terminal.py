@@ -79,6 +79,41 @@ async def test_a_quick_end_waits_for_what_the_terminal_was_asked_lest_the_shell_
     os.close(ours)
 
 
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        (b"\x1bs", ["esc", "s"]),
+        (b"\x1b ", ["esc", " "]),
+        (b"\x1b\r", ["esc", "enter"]),
+        (b"\x1b\x1b[A", ["esc", "up"]),
+        (b"s ", ["s", " "]),
+    ],
+)
+async def test_esc_and_a_key_that_come_in_one_read_are_both_pressed(monkeypatch: pytest.MonkeyPatch, typed: bytes, keys: list[str]) -> None:
+    # Nobody answers here what the terminal was asked.
+    monkeypatch.setattr(adapter, "ANSWERED_WITHIN_S", 0.0)
+    pressed, all_came = [], trio.Event()
+
+    class Listener(Nobody):
+        def key(self, key: str) -> None:
+            pressed.append(key)
+            if len(pressed) == len(keys):
+                all_came.set()
+
+    ours, its = pty.openpty()
+    termios.tcsetwinsize(its, (24, 80))
+    with os.fdopen(its) as input_, os.fdopen(os.dup(its), "w") as output:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(adapter.Terminal(Listener(), screen=adapter._Screen(input=input_, output=output)).run)
+            await wait_all_tasks_blocked()
+            os.write(ours, typed)
+            with trio.fail_after(10):
+                await all_came.wait()
+            nursery.cancel_scope.cancel()
+    os.close(ours)
+    assert pressed == keys
+
+
 async def test_an_input_that_is_closed_is_a_terminal_that_went_away() -> None:
     its, ours = os.pipe()
     os.close(ours)
