@@ -33,7 +33,9 @@ Display: TypeAlias = BaseScreen
 
 TONE_MS = 125
 ANSWERED_WITHIN_S = 0.5
-"""What a terminal answers it has answered by then, from far away too."""
+"""What a terminal answers it has answered by then, from the other end of the world too."""
+ANSWERED_FROM_AFAR_S = 2.0
+"""The same through SSH, where a line can be that bad."""
 
 
 class Painted(urwid.Widget):
@@ -192,7 +194,7 @@ class _Screen(urwid.display.raw.Screen):
     _answered_by_s = 0.0
 
     def _start(self, *args: Any, **kwargs: Any) -> None:
-        self._answered_by_s = time.monotonic() + ANSWERED_WITHIN_S
+        self._answered_by_s = time.monotonic() + (ANSWERED_FROM_AFAR_S if "SSH_CONNECTION" in os.environ else ANSWERED_WITHIN_S)
         typed = opening.taken_over()
         if typed is not None:
             self.typed = typed

@@ -44,13 +44,21 @@ class Nobody:
 
 
 @pytest.mark.parametrize(
-    ("answers", "within_s", "waits"),
-    [(True, adapter.ANSWERED_WITHIN_S, 1), (False, adapter.ANSWERED_WITHIN_S, 1), (True, 0.0, 0)],
-    ids=["late", "never", "long after"],
+    ("answers", "within_s", "waits", "far"),
+    [
+        (True, adapter.ANSWERED_WITHIN_S, 1, False),
+        (False, adapter.ANSWERED_WITHIN_S, 1, False),
+        (True, 0.0, 0, False),
+        (True, 60.0, 1, True),
+    ],
+    ids=["late", "never", "long after", "through SSH"],
 )
 async def test_a_quick_end_waits_for_what_the_terminal_was_asked_lest_the_shell_reads_it(
-    monkeypatch: pytest.MonkeyPatch, answers: bool, within_s: float, waits: int
+    monkeypatch: pytest.MonkeyPatch, answers: bool, within_s: float, waits: int, far: bool
 ) -> None:
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    if far:
+        monkeypatch.setenv("SSH_CONNECTION", "192.0.2.1 50000 192.0.2.2 22")
     ours, its = pty.openpty()
     termios.tcsetwinsize(its, (24, 80))
     waited: list[float] = []
@@ -65,7 +73,7 @@ async def test_a_quick_end_waits_for_what_the_terminal_was_asked_lest_the_shell_
         os.write(ours, b"".join(b"\x1b[?%b;2$y" % mode for mode in asked))
         return [its], [], []
 
-    monkeypatch.setattr(adapter, "ANSWERED_WITHIN_S", within_s)
+    monkeypatch.setattr(adapter, "ANSWERED_FROM_AFAR_S" if far else "ANSWERED_WITHIN_S", within_s)
     with os.fdopen(its) as keys, os.fdopen(os.dup(its), "w") as output:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(adapter.Terminal(Nobody(), screen=adapter._Screen(input=keys, output=output)).run)
@@ -75,6 +83,7 @@ async def test_a_quick_end_waits_for_what_the_terminal_was_asked_lest_the_shell_
         monkeypatch.undo()
         assert len(waited) == waits
         assert all(0 < timeout <= within_s for timeout in waited)
+        assert not far or waited > [adapter.ANSWERED_WITHIN_S]
         assert select.select([its], [], [], 0)[0] == []
     os.close(ours)
 
