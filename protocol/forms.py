@@ -1,6 +1,6 @@
 """The forms for opening a race or making a tournament; both the terminal and the web page draw them from here.
 
-A field is one of `RaceOptions` or `TournamentOptions`. Rule sets and house bots are chosen from those in the server's `welcome`.
+A field is one of `RaceOptions` or `TournamentDraft`. Rule sets and house bots are chosen from those in the server's `welcome`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from protocol.tournaments import MAX_ENTRANTS, TournamentFormat, TournamentOptions
+from protocol.tournaments import ENTRY_CODE_LENGTH, MAX_ENTRANTS, TITLE_LENGTH, TournamentFormat, TournamentOptions
 from protocol.views import MAX_SEATS, RaceOptions, SeriesOptions
 
 Value: TypeAlias = bool | int | str | SeriesOptions | None
@@ -26,13 +26,14 @@ class Choice(Struct, frozen=True):
 
 class Field(Struct, frozen=True, kw_only=True):
     """One field. name: in the options. choices: empty if a text is typed, or if the server says what there is. formats: the tournament
-    formats that have the field; empty for all."""
+    formats that have the field; empty for all. longest: characters of a typed text, at most."""
 
     name: str
     label: str
     explanation: str
     choices: tuple[Choice, ...] = ()
     formats: tuple[TournamentFormat, ...] = ()
+    longest: int = TITLE_LENGTH
 
     def words(self, value: Value) -> str:
         """What a value is called; the value itself if it is not offered."""
@@ -40,6 +41,16 @@ class Field(Struct, frozen=True, kw_only=True):
 
     def explain(self, value: Value) -> str:
         return next((choice.explanation for choice in self.choices if choice.value == value), "") or self.explanation
+
+
+class TournamentDraft(TournamentOptions, frozen=True, kw_only=True):
+    """What the form for a tournament comes to. code: needed to enter, as in `CreateTournament`, which takes it beside the options."""
+
+    code: str | None = None
+
+    @property
+    def options(self) -> TournamentOptions:
+        return msgspec.convert(msgspec.structs.asdict(self), TournamentOptions)
 
 
 USUAL_DEALS: Final = 5
@@ -216,6 +227,7 @@ TOURNAMENT_FORM: Final = (
         explanation="If not, only those who know its id find it.",
         choices=(Choice(True, "yes, anybody may enter"), Choice(False, "no, by its id only")),
     ),
+    Field(name="code", label="Entry code", explanation="A word that players need to enter; empty if none.", longest=ENTRY_CODE_LENGTH),
 )
 
 USUAL_NAME: Final = "Carpet Open"
@@ -231,7 +243,7 @@ def forms_document() -> bytes:
     """Both forms for the page, with the initial choices, as JSON."""
     forms = {
         "race": {"fields": RACE_FORM, "usual": RaceOptions()},
-        "tournament": {"fields": TOURNAMENT_FORM, "usual": TournamentOptions(name=USUAL_NAME)},
+        "tournament": {"fields": TOURNAMENT_FORM, "usual": TournamentDraft(name=USUAL_NAME)},
         "usual_deals": USUAL_DEALS,
     }
     return msgspec.json.encode(forms)

@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from protocol.tournaments import (
+    ENTRY_CODE_LENGTH,
     LONGEST_CHECK_IN_S,
     EntrantId,
     LoggedDecision,
@@ -52,7 +53,7 @@ class EnterTournament(Request, frozen=True, kw_only=True, tag="enter-tournament"
     """
 
     id: TournamentId
-    code: Annotated[str, Meta(max_length=32)] | None = None
+    code: Annotated[str, Meta(max_length=ENTRY_CODE_LENGTH)] | None = None
 
 
 class LeaveTournament(Request, frozen=True, kw_only=True, tag="leave-tournament"):
@@ -78,7 +79,7 @@ class CreateTournament(Request, frozen=True, kw_only=True, tag="create-tournamen
     """
 
     options: TournamentOptions
-    code: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    code: Annotated[str, Meta(min_length=1, max_length=ENTRY_CODE_LENGTH)] | None = None
 
 
 class StartTournament(Request, frozen=True, kw_only=True, tag="start-tournament"):

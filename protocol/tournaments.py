@@ -18,6 +18,8 @@ MAX_ROUNDS = 512
 """A double round robin of all entrants has 510."""
 TITLE_LENGTH = 60
 """The most characters in a tournament's name."""
+ENTRY_CODE_LENGTH = 32
+"""The most characters in the word that a tournament may want of whoever enters."""
 REASON_LENGTH = 200
 LONGEST_CHECK_IN_S = 3600
 """The most seconds that a check-in takes, with all that its director adds."""

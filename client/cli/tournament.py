@@ -37,7 +37,7 @@ from protocol.tournament_messages import (
     StartTournament,
     TournamentRequest,
 )
-from protocol.tournaments import LONGEST_CHECK_IN_S, TITLE_LENGTH, TournamentOptions
+from protocol.tournaments import ENTRY_CODE_LENGTH, LONGEST_CHECK_IN_S, TITLE_LENGTH, TournamentOptions
 
 tournament_app = typer.Typer(
     name="tournament",
@@ -116,8 +116,8 @@ def create(
         fail(f"--rounds is for swiss and session: in {played_as} the entrants decide how many there are.", MISUSED)
     if fill > places:
         fail(f"--fill {fill} does not fit into --places {places}.", MISUSED)
-    if code is not None and not 1 <= len(code) <= 32:
-        fail("--code takes 1 to 32 characters.", MISUSED)
+    if code is not None and not 1 <= len(code) <= ENTRY_CODE_LENGTH:
+        fail(f"--code takes 1 to {ENTRY_CODE_LENGTH} characters.", MISUSED)
 
     options = converted(
         TournamentOptions,

@@ -19,8 +19,9 @@ from client.tui.replay_state import ReplayState
 from client.tui.start import Start, StartBots, StartLesson, StartMenu, StartRace, StartTournaments, StartYou, UiSettings
 from client.tui.tournament_view_state import TournamentView
 from protocol.client_messages import ClientMessage
+from protocol.forms import TournamentDraft
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import TableResult, TournamentOptions
+from protocol.tournaments import TableResult
 from protocol.views import RaceOptions
 
 
@@ -148,7 +149,7 @@ class Ui(Struct, frozen=True):
     passed: Notice | None = None
     item: int = 0
     form: RaceOptions | None = None
-    tournament_form: TournamentOptions | None = None
+    tournament_form: TournamentDraft | None = None
     rules_page: RulesPage | None = None
     rules: str = "carpet"
     question: Question | None = None

@@ -27,7 +27,7 @@ from client.cli.options import address_of
 from client.storage.identity_transfer import read_export
 from protocol.fairness import named_seed
 from protocol.forms import USUAL_NAME
-from protocol.tournaments import TournamentOptions
+from protocol.tournaments import ENTRY_CODE_LENGTH, TournamentOptions
 from server.bots.house import HOUSE_BOTS
 from server.rules.catalogue import RULE_SETS, describe
 from server.solver.solve import solve
@@ -1247,12 +1247,14 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
         choose(browser, label, words, ".ways ~ .more")
     for label, words in (("Pause", "when you say so"), ("Listed", "no, by its id only"), ("House bot", "greedy"), ("No-show", "30 s")):
         choose(browser, label, words, ".ways ~ .more")
+    (word,) = (each for each in browser.driver.find_elements("css selector", ".ways ~ .more .option") if each.text.startswith("Entry code"))
+    word.find_element("css selector", "input").send_keys("x" * (ENTRY_CODE_LENGTH + 1))
     # What a bot does is said below it, as it is in the terminal.
     browser.wait_for_text(".ways ~ .more .options", HOUSE_BOTS["greedy"].explanation)
     browser.press("Make it")
     browser.wait_for_text(".tournament .facts", "Double elimination · Carpet · director ")
     tournament = browser.wait(lambda now: now.address.partition("/tournament/")[2], "the tournament's page")
-    told = browser.run("return await (await fetch(`/tournaments/${given[0]}.json`)).json()", tournament)["options"]
+    document = browser.run("return await (await fetch(`/tournaments/${given[0]}.json`)).json()", tournament)
     chosen = TournamentOptions(
         name=USUAL_NAME,
         format="elimination",
@@ -1267,4 +1269,5 @@ def test_a_series_and_a_tournament_are_made_with_all_that_a_terminal_asks(browse
         pause_s=None,
         public=False,
     )
-    assert msgspec.convert(told, TournamentOptions) == chosen
+    assert msgspec.convert(document["options"], TournamentOptions) == chosen
+    assert document["by_code"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
@@ -19,13 +19,12 @@ from client.tui.scene import Scene, clean_long, head, remarks
 from client.tui.screen import Screen
 from client.tui.step import Step, way
 from protocol.client_messages import ClientMessage, OpenRace
-from protocol.forms import RACE_FORM, Field
+from protocol.forms import RACE_FORM, Field, TournamentDraft
 from protocol.text import clean_chat
-from protocol.tournaments import TournamentOptions
 from protocol.views import BotInfo, RaceOptions, RulesInfo, SeriesOptions
 
 Value = TypeVar("Value")
-Options = TypeVar("Options", RaceOptions, TournamentOptions)
+Options = TypeVar("Options", RaceOptions, TournamentDraft)
 
 KEYS: Keys = (CHOOSE, BACK)
 
@@ -51,9 +50,9 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
     width, height = size
     inner = min(width - 4, 90)
     margin = (width - inner) // 2
-    # Where a long form would leave no row for a remark, it goes without an empty row or two.
-    saved = max(min(len(lines) + 11 - height, 2), 0)
-    parts: list[Picture] = [block([*([] if saved else [[]]), [("title", title)], []])]
+    # Where a long form would leave no row for a remark, it goes without an empty row, or up to three.
+    saved = max(min(len(lines) + 11 - height, 3), 0)
+    parts: list[Picture] = [block([*([] if saved else [[]]), [("title", title)], *([] if saved > 2 else [[]])])]
     for at, (what, value, _) in enumerate(lines):
         marked = at == scene.ui.item
         words = f"{fit(what, 12)} {clean_chat(value)}" if value else what
@@ -79,14 +78,14 @@ def form_page(scene: Scene, size: tuple[int, int], title: str, lines: FormLines,
 
 class Form(Struct, Generic[Options], frozen=True):
     """name: the field of `Ui` with the options. fields: one a line; one more line sends `request`. changed: the options after left (-1) or
-    right (+1) on a field's line, wrapping around. typed: the field whose line asks for a text, the kind of that text, and how it changes
-    the options.
+    right (+1) on a field's line, wrapping around. typed: the fields whose lines ask for a text, each with the kind of that text and how
+    it changes the options.
     """
 
     name: Literal["form", "tournament_form"]
     fields: Callable[[Options], tuple[Field, ...]]
     changed: Callable[[Options, Field, int, Model], Options]
-    typed: tuple[str, PromptKind, Callable[[Options, str], Options]]
+    typed: Mapping[str, tuple[PromptKind, Callable[[Options, str], Options]]]
     request: Callable[[Options], ClientMessage]
 
     def update(self, step: Step, action: ScreenAction) -> Step:
@@ -104,8 +103,9 @@ class Form(Struct, Generic[Options], frozen=True):
                 return self._take(step.but(item=line), options)
             case Do(Command.BACK):
                 return step.but(**{self.name: None, "item": 0})
-            case Typed(kind, text) if kind == self.typed[1]:
-                return step.but(**{self.name: self.typed[2](options, clean_chat(text))})
+            case Typed(kind, text):
+                with_text = next((change for asked, change in self.typed.values() if asked == kind), None)
+                return step if with_text is None else step.but(**{self.name: with_text(options, text)})
             case _:
                 return step
 
@@ -113,8 +113,8 @@ class Form(Struct, Generic[Options], frozen=True):
         field = self._marked(step, options)
         if field is None:
             return step.send(self.request(options))
-        if field.name == self.typed[0]:
-            return step.prompt(self.typed[1])
+        if field.name in self.typed:
+            return step.prompt(self.typed[field.name][0])
         if field.name == "rules":
             return step.list_rules(options.rules)
         return self._change(step, options, 1)
@@ -187,7 +187,7 @@ def _changed(options: RaceOptions, field: Field, by: int, state: Model) -> RaceO
 
 def _with_deal(options: RaceOptions, text: str) -> RaceOptions:
     """The options with a named deal, or with a random one."""
-    deal = text[:100] or None
+    deal = clean_chat(text)[:100] or None
     return _fitting(changed(options, deal=deal, winnable=deal is None and options.winnable))
 
 
@@ -220,7 +220,7 @@ def opened(step: Step) -> Step:
 
 
 _FORM = Form(
-    "form", lambda options: RACE_FORM, _changed, typed=("deal", "deal", _with_deal), request=lambda options: OpenRace(options=options)
+    "form", lambda options: RACE_FORM, _changed, typed={"deal": ("deal", _with_deal)}, request=lambda options: OpenRace(options=options)
 )
 
 SCREEN = Screen("form", "In menus and forms", KEYS, lambda state, ui: state.room is None and ui.form is not None, _FORM.update, _view)

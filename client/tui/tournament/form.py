@@ -10,16 +10,17 @@ from client.tui.drawing.picture import Picture, Size
 from client.tui.lobby.form import KEYS, Form, FormLines, form_page, next_of, offered, rules_line
 from client.tui.scene import Scene
 from client.tui.screen import Screen
-from protocol.forms import USUAL_DEALS, USUAL_NAME, Field, tournament_fields
+from protocol.forms import USUAL_DEALS, USUAL_NAME, Field, TournamentDraft, tournament_fields
+from protocol.text import clean_chat
 from protocol.tournament_messages import CreateTournament
-from protocol.tournaments import TITLE_LENGTH, TournamentOptions
+from protocol.tournaments import ENTRY_CODE_LENGTH, TITLE_LENGTH
 from protocol.views import RulesInfo
 
 CREATE_REFERENCE = 2**31 - 6
 """The `ref` of the request for a new tournament, to recognise its answer."""
 
 
-def tournament_form_lines(options: TournamentOptions, rules: tuple[RulesInfo, ...]) -> FormLines:
+def tournament_form_lines(options: TournamentDraft, rules: tuple[RulesInfo, ...]) -> FormLines:
     """The lines of the form."""
     fields = tournament_fields(options.format)
     return (
@@ -28,20 +29,22 @@ def tournament_form_lines(options: TournamentOptions, rules: tuple[RulesInfo, ..
     )
 
 
-def _line(field: Field, options: TournamentOptions, rules: tuple[RulesInfo, ...]) -> tuple[str, str, str]:
+def _line(field: Field, options: TournamentDraft, rules: tuple[RulesInfo, ...]) -> tuple[str, str, str]:
     value = getattr(options, field.name)
     match field.name:
         case "name":
             return field.label, title_text(value), "Press enter to type another."
         case "rules":
             return rules_line(field, value, rules)
+        case "code":
+            return field.label, value or "none", f"{field.explanation} Press enter to type it."
         case "pause_s" if value is None:
             return field.label, f"{field.words(value)} (N)", field.explanation
         case _:
             return field.label, field.words(value), field.explain(value)
 
 
-def _changed(options: TournamentOptions, field: Field, by: int, state: Model) -> TournamentOptions:
+def _changed(options: TournamentDraft, field: Field, by: int, state: Model) -> TournamentDraft:
     choices = tuple(bot.name for bot in state.bots) if field.name == "bot" else offered(field, state.rules)
     value = next_of(choices, getattr(options, field.name), by)
     if field.name == "format":
@@ -60,8 +63,11 @@ _FORM = Form(
     "tournament_form",
     lambda options: tournament_fields(options.format),
     _changed,
-    typed=("name", "title", lambda options, text: changed(options, name=text[:TITLE_LENGTH].strip() or USUAL_NAME)),
-    request=lambda options: CreateTournament(options=options, ref=CREATE_REFERENCE),
+    typed={
+        "name": ("title", lambda draft, text: changed(draft, name=clean_chat(text)[:TITLE_LENGTH].strip() or USUAL_NAME)),
+        "code": ("entry", lambda draft, text: changed(draft, code=text[:ENTRY_CODE_LENGTH].strip() or None)),
+    },
+    request=lambda draft: CreateTournament(options=draft.options, code=draft.code, ref=CREATE_REFERENCE),
 )
 
 SCREEN = Screen(

@@ -47,6 +47,7 @@ from protocol.tournament_messages import (
     StartTournament,
     Tournament,
 )
+from protocol.tournaments import ENTRY_CODE_LENGTH
 from protocol.watch_messages import WatchRace
 
 KEYS: Keys = (
@@ -149,7 +150,7 @@ def update(step: Step, action: ScreenAction) -> Step:
         case Do(command):
             return _direct(step, view_state, tournament, command)
         case Typed("entry", text) if text:
-            return step.send(EnterTournament(id=tournament.told.id, code=text[:32]))
+            return step.send(EnterTournament(id=tournament.told.id, code=text[:ENTRY_CODE_LENGTH]))
         case _:
             return step
 

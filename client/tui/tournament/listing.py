@@ -15,9 +15,9 @@ from client.tui.step import Step
 from client.tui.subscriptions import follow
 from client.tui.tournament_view_state import TournamentView, is_guest, lines_of
 from client.tui.ui_state import Ui
-from protocol.forms import USUAL_NAME
+from protocol.forms import USUAL_NAME, TournamentDraft
 from protocol.text import clean_name, read_code
-from protocol.tournaments import TournamentListing, TournamentOptions
+from protocol.tournaments import TournamentListing
 
 KEYS: Keys = (
     Binding(Command.PLAY, ("enter", " "), "go there", "Go to the selected tournament."),
@@ -78,7 +78,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Pick(line):
             return _go(step.but(item=line), line)
         case Do(Command.OPEN):
-            return step.but(tournament_form=TournamentOptions(name=USUAL_NAME), item=0)
+            return step.but(tournament_form=TournamentDraft(name=USUAL_NAME), item=0)
         case Do(Command.CODE):
             return step.prompt("tournament")
         case Typed("tournament", text) if id_ := read_code(text):

@@ -3,7 +3,7 @@
 import { clean, element, setText } from "./dom.js";
 
 /** @typedef {{value: any, words: string, explanation: string}} Choice */
-/** @typedef {{name: string, label: string, explanation: string, choices: Choice[], formats: string[]}} Field */
+/** @typedef {{name: string, label: string, explanation: string, choices: Choice[], formats: string[], longest: number}} Field */
 /** @typedef {{fields: Field[], usual: any}} Form */
 
 /** @type {Promise<{race: Form, tournament: Form, usual_deals: number}> | null} */
@@ -38,7 +38,7 @@ export class OptionFields {
     const usual = field.name === "rounds" && field.formats.includes("session") ? this.usualDeals : this.form.usual[field.name] ?? null;
     const input = choices.length
       ? element("select", { id }, choices.map(({ value, words }, at) => element("option", { value: String(at), selected: same(value, usual) }, clean(words))))
-      : element("input", { id, maxlength: "60", autocomplete: "off", placeholder: usual ?? "" });
+      : element("input", { id, maxlength: String(field.longest), autocomplete: "off", placeholder: usual ?? "" });
     input.setAttribute("aria-describedby", `${id}-why`);
     const why = element("p", { class: "note", id: `${id}-why` });
     const node = element("div", { class: "option" }, element("label", { for: id }, field.label), input, why);

@@ -78,7 +78,10 @@ export class StartForm {
     this.more = element("details", { class: "more" }, element("summary", {}, "Time limit and more"),
       field("At most", this.limit), this.winnableRow);
     this.maker = element("details", { class: "more" }, element("summary", {}, "Make a tournament"));
-    this.make = wishing("Make it", () => ({ type: "create-tournament", options: this.tournament.options }), "main-button");
+    this.make = wishing("Make it", () => {
+      const { code, ...options } = this.tournament.options;
+      return { type: "create-tournament", options, code };
+    }, "main-button");
     for (const details of [this.more, this.maker]) details.addEventListener("toggle", () => details.open && this.#ask());
     const asked = new URLSearchParams(location.search);
     const challenge = asked.get("challenge");

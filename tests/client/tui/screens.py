@@ -27,7 +27,7 @@ from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, RulesPage, Ui
 from client.tui.view import view
 from protocol.fairness import derive_seed, named_seed
-from protocol.forms import USUAL_NAME
+from protocol.forms import USUAL_NAME, TournamentDraft
 from protocol.phrases import PHRASES
 from protocol.record import sealed
 from protocol.room_events import (
@@ -44,7 +44,6 @@ from protocol.room_events import (
     Unseated,
 )
 from protocol.tournament_messages import Called, Tournament, Tournaments
-from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions, SeriesOptions, SharedDeal
 from tests.client import replays, runs, scenes, tables, tournament_scenes, watched
 
@@ -502,14 +501,14 @@ TOURNAMENTS = {
     ),
     "tournament-form": at_tournament(
         TOLD.listed(),
-        replace(LOOKING, tournament_view=TournamentView(), tournament_form=TournamentOptions(name=USUAL_NAME), item=1),
+        replace(LOOKING, tournament_view=TournamentView(), tournament_form=TournamentDraft(name=USUAL_NAME), item=1),
     ),
     "tournament-form-typing": at_tournament(
         TOLD.listed(),
         replace(
             LOOKING,
             tournament_view=TournamentView(),
-            tournament_form=TournamentOptions(name=USUAL_NAME),
+            tournament_form=TournamentDraft(name=USUAL_NAME),
             prompt=typing("title", "Club evening"),
         ),
     ),

@@ -22,6 +22,7 @@ from client.tui.subscriptions import FOLLOW_REFERENCE
 from client.tui.tournament.form import CREATE_REFERENCE
 from protocol.client_messages import ClientMessage, FollowLobby, JoinRace, LeaveRace
 from protocol.errors import ErrorCode
+from protocol.forms import USUAL_NAME
 from protocol.record import Record, SeatRecord
 from protocol.room_events import Ended
 from protocol.server_messages import Left
@@ -43,7 +44,7 @@ from protocol.tournament_messages import (
     StartTournament,
     Tournament,
 )
-from protocol.tournaments import TableResult
+from protocol.tournaments import TableResult, TournamentOptions
 from protocol.views import SharedDeal
 from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import replays, runs, scenes
@@ -152,7 +153,7 @@ async def test_a_tournament_is_made_as_the_form_says_and_gone_to() -> None:
         await run.give("enter")
         assert run.screen.shows("enter or a second click chooses")
         await run.give("down", "enter")
-        await run.give(*["down"] * 10, "enter")
+        await run.give(*["down"] * 11, "enter")
         (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
         options = made.options
         assert (made.ref, options.name, options.format, options.double) == (CREATE_REFERENCE, "Club", "round-robin", True)
@@ -171,7 +172,7 @@ async def test_the_form_asks_of_an_elimination_alone_how_often_a_drawn_race_is_r
         assert run.screen.shows("Drawn races  run again, twice at most")
         await run.give("down", "down", "left", "left")
         assert run.screen.shows("If a race is drawn, the higher seed goes on.")
-        await run.give(*["down"] * 11, "enter")
+        await run.give(*["down"] * 12, "enter")
         (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
         assert (made.options.format, made.options.replays) == ("elimination", 0)
 
@@ -182,9 +183,24 @@ async def test_a_tournament_that_is_not_rated_and_takes_few_is_made_by_keys() ->
         await run.give("t", "o", *["down"] * 5, "right", "down", *["left"] * 10)
         assert run.screen.shows("Rated        no")
         assert run.screen.shows("Places       8")
-        await run.give(*["down"] * 7, "enter")
+        await run.give(*["down"] * 8, "enter")
         (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
         assert (made.options.rated, made.options.places) == (False, 8)
+
+
+async def test_a_tournament_that_takes_whoever_knows_a_word_is_made_by_keys() -> None:
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("t", "o", "up", "up")
+        assert run.screen.shows("▸ Entry code   none")
+        await run.give("enter", *"open sesame", "enter")
+        assert run.screen.shows("▸ Entry code   open sesame")
+        await run.give("down", "enter")
+        (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
+        assert (made.code, made.options) == ("open sesame", TournamentOptions(name=USUAL_NAME))
+        assert type(made.options) is TournamentOptions, "another has the code in it, too"
+        await run.give("up", "enter", "enter")
+        assert run.screen.shows("▸ Entry code   none")
 
 
 async def test_what_is_given_with_a_check_in_is_kept_before_it_is_sent_with_what_had_been_committed_to() -> None:

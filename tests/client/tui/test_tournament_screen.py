@@ -21,7 +21,7 @@ from client.tui.terminal import Painted
 from client.tui.tournament_view_state import TournamentPage, TournamentView, lines_of
 from client.tui.ui_state import Ui
 from client.tui.view import view
-from protocol.forms import tournament_fields
+from protocol.forms import TournamentDraft, tournament_fields
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import TableResult, TournamentFormat, TournamentOptions, TournamentSide, TournamentTable
 from tests.client import scenes
@@ -131,7 +131,7 @@ def test_on_a_wide_terminal_tables_and_standings_stand_side_by_side() -> None:
 @pytest.mark.parametrize("format_", ["swiss", "round-robin", "elimination", "session"])
 def test_the_form_of_each_format_stays_with_its_words_and_a_remark_in_the_smallest_terminal(format_: TournamentFormat) -> None:
     fields = tournament_fields(format_)
-    options = TournamentOptions(name="Open", format=format_)
+    options = TournamentDraft(name="Open", format=format_)
     for item in range(len(fields) + 1):
         ui = Ui(tournament_view=TournamentView(), tournament_form=options, item=item, note="Not now.")
         model = scenes.reduced(scenes.at_home(), tournaments.listed())
