@@ -79,7 +79,7 @@ CLASSIC: Final = Palette(
     ivory_shade=_IVORY_SHADE,
     linen_shade=_LINEN_SHADE,
     lit=_LIT,
-    back=Colour("dark cyan", "#006", "#27406f"),
+    back=Colour("dark blue", "#006", "#27406f"),
     back_ink=Colour("light gray", "#88d", "#8fa8d8"),
     suits=(_BLACK, _RED, _RED, _BLACK),
     cursor=_SKY,
@@ -120,7 +120,7 @@ SAFE: Final = replace(
     text=Colour("white", "#fff", "#eef4fa"),
     faint=Colour("light gray", "#8ad", "#9db6cf"),
     back=Colour("dark magenta", "#636", "#4d4d6b"),
-    back_ink=Colour("light gray", "#bbb", "#b9b9cf"),
+    back_ink=Colour("white", "#bbb", "#b9b9cf"),
     suits=(
         _BLACK,
         Colour("dark red", "#d60", "#c64600"),

@@ -160,6 +160,7 @@ VGA = {
     "dark magenta": 0xAA00AA,
     "dark cyan": 0x00AAAA,
     "light gray": 0xAAAAAA,
+    "white": 0xFFFFFF,
 }
 
 
@@ -171,10 +172,11 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("palette", [palette for palette in PALETTES if palette.name != "none"], ids=lambda palette: palette.name)
-def test_with_sixteen_colours_suits_marks_and_the_chosen_line_can_be_read(palette: Palette) -> None:
+def test_with_sixteen_colours_suits_marks_the_chosen_line_and_the_backs_of_cards_can_be_read(palette: Palette) -> None:
     roles = {name: (ink.split(",")[0], ground) for name, ink, ground, *_ in entries(palette, exact=False)}
-    read = [name for name in roles if name in ("mark", "chosen") or (name[:-1] in ("card ", "side ", "lit ") and name[-1] in "SHDC")]
-    assert len(read) == 14
+    others = ("mark", "chosen", "back", "back strong")
+    read = [name for name in roles if name in others or (name[:-1] in ("card ", "side ", "lit ") and name[-1] in "SHDC")]
+    assert len(read) == 16
     for name in read:
         light, dark = sorted(map(luminance, roles[name]), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) > 2.5, (name, roles[name])
+        assert (light + 0.05) / (dark + 0.05) > (4.5 if name in ("back", "back strong") else 2.5), (name, roles[name])
