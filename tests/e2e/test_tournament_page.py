@@ -285,6 +285,35 @@ def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothi
         newcomer.expect_texts(".play > .notice.actions", ["", ""])
 
 
+def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_to_the_tournament(
+    newcomer: Browser, fast_server: str
+) -> None:
+    with Entrant(fast_server, "Ottilie") as director, Entrant(fast_server, "Max") as other:
+        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": 0, "no_show_s": 600}
+        tournament = director.create("Two rounds", **options)
+        other.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.press("Enter")
+        newcomer.wait_for_text(".part", "You have entered.")
+        director.decide("start-tournament", id=tournament)
+        newcomer.press("Ready")
+        first = other.go_to_table()["code"]
+        other.start()
+        newcomer.wait(lambda now: now.all(".racing .place"), "the cards")
+        newcomer.press("Stop …")
+        newcomer.press("Stop", "dialog")
+        other.stop_and_leave()
+        # Nobody has pressed anything since.
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within")
+        newcomer.wait(lambda now: "/play/" in now.address and f"/play/{first}" not in now.address, "the next table")
+        lost = {"verdict": "neither", "forfeit": True}
+        director.decide("correct-result", id=tournament, round=2, table=1, result=lost, reason="no time")
+        newcomer.wait_for_text(".play > .notice", "Your table was closed: the tournament's log says why.")
+        newcomer.press("To the tournament")
+        newcomer.wait_for_text(".part", "You placed ")
+        newcomer.expect(breaches, [])
+
+
 ANSWER_AND_LOSE = """
     const [isSent] = given;
     const { send } = WebSocket.prototype;

@@ -21,7 +21,7 @@ export class Call {
     this.text = element("span", {});
     this.within = element("span", {});
     this.go = element("a", { class: "main-link" }, "Go to your table");
-    this.node = element("p", { class: "notice actions", hidden: true }, element("span", {}, this.text, this.within), this.go);
+    this.node = element("p", { class: "notice actions call", hidden: true }, element("span", {}, this.text, this.within), this.go);
   }
 
   /** @param {import("carpet-wire").ServerMessage} message @param {number} now */
@@ -36,7 +36,7 @@ export class Call {
     this.#called = called;
     this.#set(left, now);
     setText(this.text, `Round ${round}: your table${opponent ? ` against ${clean(opponent)}` : ""} waits for you.`);
-    this.go.setAttribute("href", `/play/${encodeURIComponent(code)}#sit`);
+    this.go.setAttribute("href", wayTo(code));
   }
 
   #look(told, now) {
@@ -70,18 +70,25 @@ export class Call {
     this.#followed = id;
   }
 
-  /** here: the code of the race that the page is about. room: the one that the player sits in. @param {string | null} here @param {import("./played.js").PlayedRace | null} room @param {number} now */
+  /** here: the code of the race that the page is about. room: the one that the player sits in. Returns where the table is that waits elsewhere;
+   * null where none does. @param {string | null} here @param {import("./played.js").PlayedRace | null} room @param {number} now @returns {string | null} */
   show(here, room, now) {
     // Once they race there the call has been followed.
     if (room && room.code === this.#called?.code && !room.isToBegin) this.#called = null;
     this.#follow();
     const called = this.#called;
     this.node.hidden = called === null || called.code === here;
-    if (this.node.hidden) return;
+    if (this.node.hidden) return null;
     const left = this.left(called.code, now);
     setText(this.within, left === null ? "" : ` Be there and ready within ${clockText(left)}, or you forfeit.`);
     // Read out once, and not every second.
     if (called !== this.#said) announce(this.node.firstElementChild.textContent);
     this.#said = called;
+    return wayTo(called.code);
   }
+}
+
+/** To a seat that is the player's. @param {string} code */
+function wayTo(code) {
+  return `/play/${encodeURIComponent(code)}#sit`;
 }

@@ -44,6 +44,10 @@ export class PlayPage {
   #boardAsked = "";
   #lineUntil = 0;
   #beckons = "";
+  /** Whether they have raced at a table of a tournament, and not left it: then the next one is gone to by itself. */
+  #isPlaying = false;
+  /** Whether their table was closed without a race. */
+  #isDecided = false;
   /** Told once more at the seat that they are on their way to. */
   #otherName = "";
 
@@ -223,7 +227,9 @@ export class PlayPage {
         this.#beckon("You have a seat");
         break;
       case "left":
-        this.#note((about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are no longer in a race."));
+        this.#isPlaying &&= about !== "left";
+        this.#isDecided = about === "called-off" && this.back.firstElementChild !== null;
+        this.#note((this.#isDecided && "Your table was closed: the tournament's log says why.") || (about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are no longer in a race."));
         this.#endedBecause = "";
         this.code = null;
         history.replaceState(null, "", "/play");
@@ -294,7 +300,7 @@ export class PlayPage {
   /** From a table back to its tournament. */
   #showBack(room) {
     const tournament = room?.tournament ?? "";
-    this.back.hidden = !tournament || room.phase === "racing";
+    this.back.hidden = room ? !tournament || room.phase === "racing" : !this.#isDecided;
     if (!tournament || this.back.firstElementChild) return;
     this.back.append(element("a", { href: `/tournament/${encodeURIComponent(tournament)}` }, "To the tournament"));
   }
@@ -464,7 +470,12 @@ export class PlayPage {
   #tick() {
     const { room } = this.player;
     const now = performance.now();
-    this.call.show(this.code, room, now);
+    const table = this.call.show(this.code, room, now);
+    this.#isPlaying ||= Boolean(room?.tournament) && !room.isToBegin;
+    if (table && this.#isPlaying && (!room || room.phase === "over")) {
+      this.#isPlaying = false;
+      location.assign(table);
+    }
     this.facts.hidden = room?.phase === "racing" && now < this.#lineUntil;
     this.lastLine.hidden = !this.facts.hidden;
     if (!room) return;
