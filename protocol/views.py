@@ -108,7 +108,8 @@ SharedKind = Literal["round", "daily", "challenge"]
 class SharedDeal(Struct, frozen=True, kw_only=True):
     """A shuffle dealt to several races, at once or one after another. Its secret is drawn and committed to before any of them.
 
-    id: which one of its kind. nonces: replace the players' own in the derivation of the seed; fixed before the first race.
+    id: which one of its kind; in records of a tournament that is not listed, a round's lacks the tournament.
+    nonces: replace the players' own in the derivation of the seed; fixed before the first race.
     number: the seed's k plus 1; above 1 if a table of a round races again.
     """
 

@@ -134,7 +134,8 @@ def _deal_checked(deal: DealRecord) -> str:
     shared = deal.shared
     match shared.kind:
         case "round":
-            where, how = f"round {shared.id}", "the document of the tournament shows that"
+            where = f"round {shared.id}" if not shared.id.startswith("/") else f"round {shared.id[1:]} of a private tournament"
+            how = "the document of the tournament shows that"
         case "daily":
             where, how = f"the deal of {shared.id}", "carpet daily verify shows that, for days whose commitment you were shown"
         case "challenge":

@@ -84,12 +84,14 @@ class Race:
         held: bool = False,
         start_position: StartPosition | None = None,
         shown_room: str | None = None,
+        shown_shared: SharedDeal | None = None,
     ) -> None:
         """Raises UnknownRules for a rule set that is not in the catalogue.
 
         secret: 32 random bytes that nobody else knows yet; the second race of a swap has that of the first. place: in its series; None for
         the first race of one. shared: the deal, if other races share it; the secret is then theirs too. held: wait for ChooseDeal once all
         are ready. start_position: where it begins, if not at its own deal. shown_room: what its record calls the room, if not its code.
+        shown_shared: the same of the shared deal.
         """
         self.id = race_id
         self.room = room
@@ -100,7 +102,7 @@ class Race:
         self.phase: Phase = "waiting"
         self.seats = [Seat(number) for number in range(options.seats)]
         place = place or SeriesPlace(id=race_id)
-        self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, start_position=start_position)
+        self.deal = RaceDeal(options=options, place=place, secret=secret, shared=shared, start_position=start_position, shown=shown_shared)
         self.commitment = self.deal.commitment
         self.held = held
         self.starts_at: int | None = None

@@ -26,6 +26,7 @@ class DealWanted:
 @dataclass(slots=True, kw_only=True)
 class RaceDeal:
     """The deal of one race. place: in its series. k: the number of the seed. commitment: what may be told of the secret before the race.
+    shown: what the record calls the shared deal, if not what it is called in the race.
 
     seeds, firsts: each seat's seed, and the position from which it begins; empty before it is dealt.
     """
@@ -35,6 +36,7 @@ class RaceDeal:
     secret: bytes = field(repr=False)
     shared: SharedDeal | None
     start_position: StartPosition | None
+    shown: SharedDeal | None = None
     k: int = 0
     commitment: bytes = field(init=False)
     seeds: tuple[bytes, ...] = field(default=(), repr=False)
@@ -74,7 +76,7 @@ class RaceDeal:
             winnable=self.options.winnable,
             k=self.k,
             seed=seed.hex(),
-            shared=self.shared,
+            shared=self.shown or self.shared,
             past=self.start_position.past if self.start_position is not None else None,
         )
 

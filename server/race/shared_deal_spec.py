@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace as with_fields
+
 from protocol.views import SharedDeal
 
 
@@ -29,6 +31,12 @@ class SharedDealSpec:
     def tournament(self) -> str:
         """The id of the tournament, if it was opened for a round of one; otherwise empty."""
         return self.deal.id.partition("/")[0] if self.deal.kind == "round" else ""
+
+    @property
+    def shown(self) -> SharedDeal:
+        """The deal as records tell it, which anybody may read: they must not give away the id of a tournament that is not listed."""
+        is_private = self.deal.kind == "round" and not self.listed
+        return with_fields(self.deal, id=f"/{self.deal.id.partition('/')[2]}") if is_private else self.deal
 
     @property
     def watchable(self) -> bool:

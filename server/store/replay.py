@@ -48,6 +48,7 @@ def as_opened(opened: RaceOpened) -> Race:
         place=place_in(opened.series) if opened.series is not None else None,
         shown_room=room_shown(opened.race),
         shared=opened.spec.deal if opened.spec is not None else None,
+        shown_shared=opened.spec.shown if opened.spec is not None else None,
         held=opened.spec is not None and opened.spec.held,
         start_position=opened.start_position,
     )

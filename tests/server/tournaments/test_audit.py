@@ -114,6 +114,28 @@ async def run_one(venue: Venue) -> tuple[TournamentDocument, list[Record]]:
     return told, [record for record in records if record is not None]
 
 
+async def test_records_of_a_private_tournament_do_not_name_it_and_are_checked_with_its_document_as_older_ones_that_did(
+    venue: Venue, tmp_path: Path
+) -> None:
+    director, ann, ben = await venue.people("Director", "Ann", "Ben", habit="keen")
+    for public in (False, True):
+        identity = await director.make(replace(FAST, rounds=1, public=public), ann, ben)
+        await director.do(StartTournament(id=identity))
+        await venue.over(identity)
+        told, (run,) = await venue.tournaments.document(identity), venue.store.runs("round", f"{identity}/1")
+        record = venue.store.record(run.race)
+        assert told is not None
+        assert record is not None
+        assert record.deal.shared is not None
+        assert (identity in to_json(record)) is public
+        named = replace(record, deal=replace(record.deal, shared=replace(record.deal.shared, id=f"{identity}/1")))
+        for each in (record, with_digest(named)):
+            assert audit_tournament(told, [each]).records == 1
+        (tmp_path / "race.json").write_text(to_json(record))
+        said = CliRunner().invoke(app, ["verify", str(tmp_path / "race.json")]).output
+        assert (f"round {identity}/1" if public else "round 1 of a private tournament") in said
+
+
 async def test_a_whole_tournament_is_checked_with_the_records_of_its_races(venue: Venue) -> None:
     told, records = await run_one(venue)
     checked = audit_tournament(told, records)
