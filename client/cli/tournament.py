@@ -94,7 +94,7 @@ def create(
     ] = 120,
     pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
     by_hand: Annotated[bool, typer.Option("--by-hand", help="After the first round, pair none until you say so.")] = False,
-    code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter. [default: none]")] = None,
+    code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter, in capitals or not. [default: none]")] = None,
     private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,
     unrated: Annotated[bool, typer.Option("--unrated", help="Do not rate its races; those against bots never are.")] = False,
     name: Name = None,
@@ -147,7 +147,8 @@ def create(
     if private:
         print_sentence("Keep its id: a private tournament is listed nowhere.")
     page = address.page(f"/tournament/{made.id}")
-    print_sentence(f"To play in it, or for you to direct it by keys: carpet tournament join {address.url} {made.id}")
+    with_code = f" --code {shlex.quote(code)}" if code else ""
+    print_sentence(f"To play in it, or for you to direct it by keys: carpet tournament join {address.url} {made.id}{with_code}")
     print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
     print_sentence(f"The same in a browser: {page}")
     print_sentence(f"On a projector: {page}/screen")

@@ -351,7 +351,7 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
         return Returned(asker.id)
     if state.code is not None and not code:
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, "none was given: its director gives out a word", path="$.code")
-    if state.code is not None and not hmac.compare_digest((code or "").encode("utf-8", "surrogatepass"), state.code.encode()):
+    if state.code is not None and not hmac.compare_digest(_as_heard(code or ""), _as_heard(state.code)):
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
     if asker.id == state.director and _has_boards_key(state):
         raise Refusal(ErrorCode.DECISION_REFUSED, "you have the key to the boards of all tables, so you cannot play")
@@ -359,6 +359,11 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
     if name_key(asker.name) in state.names:
         raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody has entered as {asker.name}; change your name first")
     return Entered(asker.id, asker.name, asker.rating)
+
+
+def _as_heard(code: str) -> bytes:
+    """A word is said in a room: how it is written is up to whoever types it, and phones begin it with a capital."""
+    return code.casefold().encode("utf-8", "surrogatepass")
 
 
 def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:

@@ -43,6 +43,8 @@ def test_a_tournament_that_was_made_names_each_command_once_and_its_pages(
         f"The same in a browser: https://carpet.example:443/tournament/{ID}",
         f"On a projector: https://carpet.example:443/tournament/{ID}/screen",
     ]
+    with_code = run(capsys, "tournament", "create", "wss://carpet.example", "Open", "--code", "red tulip").out
+    assert f": carpet tournament join wss://carpet.example:443 {ID} --code 'red tulip'\n" in with_code
 
 
 def kept(entrant: TournamentEntrant) -> EntrantDocument:

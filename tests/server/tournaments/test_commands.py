@@ -280,3 +280,9 @@ def test_who_gives_no_entry_code_where_one_is_needed_is_told_who_has_it() -> Non
     assert sentence_of(state, ann, EnterTournament(id="ABCDEF")) == "none was given: its director gives out a word"
     assert sentence_of(state, ann, EnterTournament(id="ABCDEF", code="mat")) == ""
     assert decide(state, ann, EnterTournament(id="ABCDEF", code="rug")).events == (Entered("a", "A", None),)
+
+
+@pytest.mark.parametrize(("word", "typed"), [("tulip", "Tulip"), ("TULIP", "tulip"), ("Straße", "STRASSE")])
+def test_an_entry_code_is_the_same_word_in_capitals(word: str, typed: str) -> None:
+    state = new_state("ABCDEF", OPTIONS, code=word, director="d", director_name="Dora", root=bytes(32), made_at_ms=0)
+    assert decide(state, Asker("a", "A", None), EnterTournament(id="ABCDEF", code=typed)).events == (Entered("a", "A", None),)
