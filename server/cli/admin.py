@@ -101,7 +101,7 @@ PLAYER = ("NAME", "The player's name, or id.")
 CONNECTION = ("NUMBER", "The connection's number, as `list` and the log show it.")
 ADDRESS = ("ADDRESS", "An IPv4 address, or an IPv6 one, which stands for its whole /64.")
 
-_command("tournaments", "list", "--json", None, "List the running tournaments.\n\nThose that ended recently are listed too.")
+_command("tournaments", "list", "--json", None, "List the tournaments: those that are not over, and those that ended lately.")
 _command(
     "tournaments",
     "end",

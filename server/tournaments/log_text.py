@@ -8,6 +8,7 @@ from protocol.text import counted
 from protocol.tournaments import LoggedDecision
 from server.tournaments.events import (
     KIND,
+    NO_CHECK_IN,
     BoardsKeyGiven,
     CalledOff,
     CheckedIn,
@@ -36,7 +37,7 @@ def logged(state: TournamentState, entry: LoggedEvent) -> LoggedDecision:
         at_ms=entry.at_ms,
         author=author_name(state, entry.author),
         kind=KIND[type(entry.event)],
-        text=sentence(state, entry.event, number=entry.number),
+        text=sentence(state, entry.event, number=entry.number, author=entry.author),
         reason=getattr(entry.event, "reason", ""),
     )
 
@@ -53,8 +54,8 @@ def name_of(state: TournamentState, entrant: str) -> str:
     return person.name if person is not None else entrant
 
 
-def sentence(state: TournamentState, event: Event, *, number: int = 0) -> str:  # noqa: C901  (a case for each event)
-    """number: that of its entry in the log, which is needed to tell who was given a table by it."""
+def sentence(state: TournamentState, event: Event, *, number: int = 0, author: str | None = None) -> str:  # noqa: C901  (a case for each event)
+    """number: that of its entry in the log, which is needed to tell who was given a table by it. author: of the same."""
     match event:
         case Entered(name=name, bot=bot):
             return f"{name} enters, a house bot." if bot is not None else f"{name} enters."
@@ -65,8 +66,10 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0) -> str:  
             return f"The check-in is extended by {more}."
         case CheckedIn(entrant):
             return checked_in_text(name_of(state, entrant))
-        case Withdrawn(entrant):
-            return f"{name_of(state, entrant)} is out{_given_away(state, entrant, number)}."
+        case Withdrawn(entrant, reason):
+            # Older logs may have a missed check-in of the one who decided last.
+            went = "withdraws" if author == entrant and reason != NO_CHECK_IN else "is out"
+            return f"{name_of(state, entrant)} {went}{_given_away(state, entrant, number)}."
         case Returned(entrant):
             return f"{name_of(state, entrant)} is back."
         case RoundPaired(paired):

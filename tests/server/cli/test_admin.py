@@ -34,6 +34,10 @@ def test_help_says_what_there_is(noun: str) -> None:
     assert "list" in run(noun).stdout
 
 
+def test_the_list_of_tournaments_says_that_some_are_over() -> None:
+    assert "those that are not over, and those that ended lately" in run("tournaments", "list", "--help").stdout.replace("\n", " ")
+
+
 def test_what_is_undone_is_not_waited_for() -> None:
     assert "--undo and --wait exclude each other" in run("drain", "--undo", "--wait").stderr
 

@@ -70,7 +70,7 @@ async def test_whoever_withdraws_forfeits_their_table_and_may_come_back_to_a_swi
     assert document is not None
     (opponent,) = {pairing.first, pairing.second} - {ann.player.id}
     assert [(entry.author, entry.text, entry.reason) for entry in document.log if entry.kind == "withdraw"] == [
-        ("Ann", f"Ann is out; table {pairing.table} goes to {state.people[opponent or ''].name}.", ""),
+        ("Ann", f"Ann withdraws; table {pairing.table} goes to {state.people[opponent or ''].name}.", ""),
         ("Director", "Ben is out.", "gone home"),
     ]
 

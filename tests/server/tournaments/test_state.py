@@ -190,7 +190,7 @@ def test_a_result_in_the_log_names_the_winner_first_with_their_own_figure() -> N
     assert told(2, "second", 8, 30) == "Round 1, table 2: the house beats Kim, 30:8."
 
 
-def test_the_log_says_who_gets_the_table_of_an_entrant_who_is_out_also_when_its_result_is_corrected_later() -> None:
+def test_the_log_says_who_withdrew_by_themselves_and_who_gets_their_table_also_when_its_result_is_corrected_later() -> None:
     state = state_with().after_all([Entered(each[0], each, None) for each in ("Ida", "Jan", "Kim", "Leo", "Max")], at_ms=10)
     state = state.after(Withdrawn("L"), at_ms=15, author="L").after(Returned("L"), at_ms=15, author="L")
     state = state.after(RoundPaired(seat(1, [("I", "J"), ("K", "L"), ("M", None)]), 3), at_ms=20)
@@ -199,11 +199,11 @@ def test_the_log_says_who_gets_the_table_of_an_entrant_who_is_out_also_when_its_
         state = state.after(Withdrawn(entrant), at_ms=30, author=author)
     state = state.after(ResultCorrected(1, 2, 1, RaceResult("first", forfeit=True)), at_ms=40)
     assert [entry.text for entry in document(state).log if entry.kind == "withdraw"] == [
-        "Leo is out.",
+        "Leo withdraws.",
         "Kim is out; table 2 goes to Leo.",
         "Max is out; table 3 goes to the house.",
-        "Ida is out.",
-        "Leo is out.",
+        "Ida withdraws.",
+        "Leo withdraws.",
     ]
 
 
@@ -259,8 +259,8 @@ def test_of_many_who_come_and_go_before_they_are_paired_the_last_few_are_told_of
     shown = snapshot(state, shown=None, live={}, is_here=bool, since_ms=0, now_ms=0)
     assert [entrant.id for entrant in shown.entrants] == [entrant.id for entrant in document(state).entrants] == listed
     assert len(msgspec.msgpack.encode(shown)) < 10_000
-    assert shown.log[-1].text == "X499 is out."
-    assert document(state).log[4].text == "X0 is out."
+    assert shown.log[-1].text == "X499 withdraws."
+    assert document(state).log[4].text == "X0 withdraws."
 
 
 def test_who_was_forgotten_comes_back_to_their_old_place_among_equals_and_enters_only_once() -> None:
