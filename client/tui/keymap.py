@@ -18,6 +18,9 @@ CURSOR_LETTERS: Final = "hjkl"
 SLOT_STARTERS: Final = frozenset(COLUMN_LETTERS) - frozenset(CURSOR_LETTERS) | {"p"}
 """Letters that begin a slot name on the race screen without an apostrophe; p1 to p8 are Persian Rug's reserves."""
 
+FRENCH_DIGITS: Final = dict(zip("&é\"'(-è_çà", "1234567890", strict=True))
+"""What the keys of the digits are without Shift on a French keyboard."""
+
 
 class Command(StrEnum):
     """Everything the player can do, by keys or by the mouse."""

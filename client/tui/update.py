@@ -37,7 +37,7 @@ from client.tui.actions import (
 )
 from client.tui.everywhere import done_everywhere
 from client.tui.heard import heard, kept, ready_at_once, replayed, reviewed
-from client.tui.keymap import CURSOR, EVERYWHERE, KEY_NAMES, Command, Keys, commands
+from client.tui.keymap import CURSOR, EVERYWHERE, FRENCH_DIGITS, KEY_NAMES, Command, Keys, commands
 from client.tui.lobby import you
 from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_enough, pressable, turn_help
 from client.tui.prompt import typed_on
@@ -133,6 +133,7 @@ def _key(step: Step, key: str) -> Step:
         return _type(step, ui.prompt, key)
     if ui.help_from is not None and key in ("page up", "page down", " "):
         return turn_help(step, Command.UP if key == "page up" else Command.DOWN, ui.size[1] - 4)
+    key = _digit(step, key)
     if ui.question is not None and ui.question.numbered and key in ui.question.keys:
         return _act(step, Pick(ui.question.keys.index(key)))
     if ui.help_from is None and ui.question is None:
@@ -149,6 +150,14 @@ def _key(step: Step, key: str) -> Step:
         more = "; the box and the last row show the keys" if ui.question is not None else "; ? shows the keys"
         return step.note("" if key == "esc" else f"{KEY_NAMES.get(key, key)} does nothing here{more}.")
     return step
+
+
+def _digit(step: Step, key: str) -> str:
+    """The digit of this key of a French keyboard, where the digit is a key and what was typed is none; else the key."""
+    question, keys = step.ui.question, commands(keys_of(step.state, step.ui))
+    digit = FRENCH_DIGITS.get(key, key)
+    is_key = digit in keys or (question is not None and question.numbered and digit in question.keys)
+    return digit if is_key and key not in keys else key
 
 
 def _type(step: Step, prompt: Prompt, key: str) -> Step:

@@ -27,6 +27,7 @@ from protocol.client_messages import (
     Stop,
 )
 from protocol.errors import ErrorCode
+from protocol.phrases import PHRASES
 from protocol.room_events import (
     Countdown,
     Dealt,
@@ -106,6 +107,26 @@ async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> No
         async with racing() as run:
             await way(run)
             assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+
+
+async def test_a_digit_of_a_french_keyboard_needs_no_shift_where_the_key_means_nothing_else() -> None:
+    async with racing() as run:
+        await run.give("&")
+        (by_key,) = run.link.taken()
+    async with racing() as run:
+        await run.give("1")
+        assert run.link.taken() == [by_key]
+    async with racing() as run:
+        await run.give("c", "&")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
+        await run.give("'")
+        assert run.screen.shows("Slot: _"), "it begins a slot's name"
+        await run.give("esc", "t", "'")
+        assert [each.text for each in run.link.taken() if isinstance(each, Say)] == [list(PHRASES.values())[3]]
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.lobby())
+        await run.give("&")
+        assert run.screen.shows("& does nothing here")
 
 
 async def test_waste_and_stock_turn_and_fill_by_keys_and_by_clicks() -> None:
