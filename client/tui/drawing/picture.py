@@ -209,6 +209,14 @@ def hit(picture: Picture, click: Click, width: int = 0) -> Picture:
     return replace(picture, hits=(Hit(Rect(0, 0, width, picture.height), click),))
 
 
+def words_hit(line: Line, clicks: Mapping[str, Click]) -> Picture:
+    """A line in which some words do something when they are clicked, where they stand in it."""
+    text = "".join(text for _, text in line)
+    starts = ((text.find(words), words) for words in clicks)
+    hits = (Hit(Rect(text_width(text[:at]), 0, text_width(words), 1), clicks[words]) for at, words in starts if at >= 0)
+    return Picture((line,), tuple(hits))
+
+
 def shifted(picture: Picture, columns: int, rows: int = 0) -> Picture:
     """A picture to the right, and below so many free rows."""
     if not columns and not rows:

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from client.game.moves import goes_home, homeward, source
 from client.state.room import RoomModel
 from client.text.width import clip
-from client.tui.actions import Do, ScreenAction, Send
+from client.tui.actions import Click, Do, ScreenAction, Send
 from client.tui.chips import chips_of
-from client.tui.drawing.picture import Line, Picture, block, spread
+from client.tui.drawing.picture import Line, Picture, block, spread, stacked, words_hit
 from client.tui.keymap import Command
 from client.tui.room import is_lesson
 from client.tui.scene import Scene, notice_lines
@@ -24,12 +24,14 @@ from protocol.views import View
 
 
 class Lesson(NamedTuple):
-    """skill: what it teaches. task, why: one line each. fits: whether the table has a use for it."""
+    """skill: what it teaches. task, why: one line each. fits: whether the table has a use for it. press: what a click on the key it names
+    does; None if it names two."""
 
     skill: str
     task: str
     why: str
     fits: Callable[[View], object]
+    press: Command | None = None
 
 
 def _on_table(view: View) -> tuple[str, ...]:
@@ -42,25 +44,29 @@ LESSONS: Final = (
         "Press {chip}: the card with that key goes home.",
         "Home is a pile for each suit, from the Ace up to the King.",
         _on_table,
+        Command.CHIP,
     ),
     Lesson(
         "space",
         "Press space: the next card goes home.",
         "No key to look for. Another card takes the place of one that has gone.",
         homeward,
+        Command.SEND_HOME,
     ),
-    Lesson("all", "Press g: all that fits goes home.", "One card after the other; any key stops it.", homeward),
+    Lesson("all", "Press g: all that fits goes home.", "One card after the other; any key stops it.", homeward, Command.SEND_ALL),
     Lesson(
         "stock",
         "Press s: turn a card of the stock onto the waste.",
         "Nothing on the table fits now. The waste's top card can be played.",
         lambda view: "s" in view.moves and not homeward(view),
+        Command.STOCK,
     ),
     Lesson(
         "waste",
         "Press w: the top card of the waste goes home.",
         "It fits now. Space would send it, too.",
         lambda view: "w" in view.moves,
+        Command.WASTE,
     ),
     Lesson(
         "fill",
@@ -74,6 +80,7 @@ _PRACTICE: Final = (
     ("A gap again: press s or w.", lambda view: view.pending is not None),
     ("Nothing fits: press s for another card.", lambda view: "s" in view.moves),
 )
+NO_LESSONS: Final = "esc: no more lessons"
 FAREWELL: Final = "That is all it takes; ? shows every key."
 NO_MORE: Final = "No more lessons; ? shows every key."
 
@@ -83,20 +90,21 @@ def told(scene: Scene, room: RoomModel, width: int) -> Picture:
     learned, view = scene.ui.learned, room.view
     assert learned is not None
     task, why = "", ""
+    # In a question, or with a card in hand, the same key means something else.
+    out: Line = [("panel faint", f"{NO_LESSONS} ")] if scene.ui.question is None and not _lets_go(scene.ui) else []
+    clicks: dict[str, Click] = {NO_LESSONS: Do(Command.BACK)}
     if view is not None and view.moves:
         lesson = next((each for each in LESSONS if each.skill not in learned and _can_be_taught(each, room, view)), None)
         chip = next((chip.key for chip in chips_of(scene.ui.chips, view, "") if chip.place in _on_table(view)), "")
         task = next((text for text, fits in _PRACTICE if fits(view)), "") if lesson is None else lesson.task
         task, why = task.format(chip=chip, gap=view.pending), lesson.why if lesson is not None else ""
+        if lesson is not None and lesson.press is not None:
+            clicks[task.partition(":")[0]] = Do(lesson.press, chip)
     count = f" {len(learned)}/{len(LESSONS)}  "
-    # In a question, or with a card in hand, the same key means something else.
-    out: Line = [("panel faint", "esc: no more lessons ")] if scene.ui.question is None and not _lets_go(scene.ui) else []
     said = "".join(text for _, text in (notice_lines(scene, width - len(count)) or [[]])[0]).strip()
-    lines: list[Line] = [
-        spread([("panel faint", count), ("panel strong", task)], out, width, "panel"),
-        [("panel", " " * len(count)), ("panel strong" if said else "panel", clip(said or why, width - len(count)))],
-    ]
-    return block(lines, width, role="panel")
+    above = spread([("panel faint", count), ("panel strong", task)], out, width, "panel")
+    below: Line = [("panel", " " * len(count)), ("panel strong" if said else "panel", clip(said or why, width - len(count)))]
+    return stacked(words_hit(above, clicks), block([below], width, role="panel"))
 
 
 def _lets_go(ui: Ui) -> object:

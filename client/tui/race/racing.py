@@ -36,6 +36,7 @@ from client.tui.drawing.picture import (
     screen,
     shifted,
     stacked,
+    words_hit,
 )
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.race import lessons
@@ -90,6 +91,21 @@ KEYS: Keys = (
     # Last, since the row of keys has room for it in wide terminals alone.
     Binding(Command.SEND_ALL, ("G",), "all home", "Send home all that can go (g too, if no column is g)."),
 )
+
+HINTED = {
+    "press g": Do(Command.SEND_ALL),
+    "press G": Do(Command.SEND_ALL),
+    "(g: all)": Do(Command.SEND_ALL),
+    "(G: all)": Do(Command.SEND_ALL),
+    "(s)": Do(Command.STOCK),
+    "(w)": Do(Command.WASTE),
+    "(r)": Do(Command.REDEAL),
+    "up (+)": Do(Command.UPWARD),
+    "down (-)": Do(Command.DOWNWARD),
+    "(esc: none)": Do(Command.BACK),
+    "(esc: nowhere)": Do(Command.BACK),
+}
+"""The keys that the hint names, in its words."""
 
 _PLAYING = frozenset(
     {
@@ -183,7 +199,7 @@ def _hint(scene: Scene, room: RoomModel, board: Board, width: int) -> Picture:
     if not words:
         return block([[]])
     sign = scene.theme.glyphs.ring if role == "bad" else scene.theme.glyphs.pointer
-    return block([[(role, fit(f" {sign} {words}", width))]])
+    return words_hit([(role, fit(f" {sign} {words}", width))], HINTED)
 
 
 def situation(scene: Scene, room: RoomModel, board: Board, columns: int) -> tuple[Literal["hint", "bad"], str]:

@@ -109,6 +109,19 @@ async def test_a_card_is_played_by_its_name_by_the_cursor_and_by_a_click() -> No
             assert run.link.taken() == [Move(race=1, seat=0, ply=0, move="c1")]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_keys_that_the_hint_names_can_be_clicked(size: tuple[int, int]) -> None:
+    async with racing(size=size) as run:
+        await run.click("can go home")
+        assert run.link.taken() == []
+        await run.click("(g: all)")
+        assert [type(each) for each in run.link.taken()] == [Move]
+    async with racing(size=size) as run:
+        await run.say(answer("s", 1, replace(scenes.middle_view(), moves=("s", "c1:w", "c2:w"))))
+        await run.click("(s)")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=1, move="s")]
+
+
 async def test_a_digit_of_a_french_keyboard_needs_no_shift_where_the_key_means_nothing_else() -> None:
     async with racing() as run:
         await run.give("&")

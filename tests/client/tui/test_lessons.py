@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from client.state.store import Model
 from client.storage.saved_records import TAUGHT, is_new, keep_record
-from client.tui.actions import GoOn, Heard, Key, Quit, Send
+from client.tui.actions import Action, GoOn, Heard, Key, Quit, Send
 from client.tui.chips import dealt
+from client.tui.drawing.picture import Picture
 from client.tui.race import lessons
 from client.tui.room import LESSON
 from client.tui.scene import scene_of
@@ -42,9 +43,11 @@ class Table:
         self.position, self.options, self.ui = rule_set("carpet").deal(named_seed(deal)), options, NEW
 
     def type(self, key: str) -> list[str]:
+        return self.act(Key(key))
+
+    def act(self, action: Action) -> list[str]:
         """What is sent for it, with all that goes on by itself."""
         sent: list[str] = []
-        action: Key | GoOn = Key(key)
         while True:
             self.ui, effects = update(at(self.position, self.options), self.ui, action, 46_300)
             moves = [effect.message.move for effect in effects if isinstance(effect, Send) and isinstance(effect.message, Move)]
@@ -58,10 +61,14 @@ class Table:
             action = GoOn()
 
     @property
-    def told(self) -> str:
+    def shown(self) -> Picture:
         scene = scene_of(at(self.position, self.options), self.ui, 46_300)
         assert scene.model.room is not None
-        return "".join(text for _, text in lessons.told(scene, scene.model.room, 80).lines[0])
+        return lessons.told(scene, scene.model.room, 80)
+
+    @property
+    def told(self) -> str:
+        return "".join(text for _, text in self.shown.lines[0])
 
 
 def taught(table: Table) -> Iterator[str]:
@@ -98,6 +105,20 @@ def test_what_one_does_instead_counts_and_the_lesson_waits() -> None:
     table.type(" ")
     assert table.ui.learned == frozenset({"space"})
     assert "the card with that key" in table.told
+
+
+def test_a_click_on_the_key_that_a_lesson_names_does_what_the_key_does() -> None:
+    table = Table()
+    for skill in ("chip", "space", "all", "stock"):
+        click = table.shown.click_at(table.told.index("Press "), 0)
+        assert click is not None, skill
+        assert table.act(click)
+        assert table.ui.learned is not None
+        assert skill in table.ui.learned
+    click = table.shown.click_at(table.told.index("esc: no more"), 0)
+    assert click is not None
+    table.act(click)
+    assert table.ui.note == lessons.NO_MORE
 
 
 def test_where_all_at_once_is_not_allowed_it_is_not_taught() -> None:
