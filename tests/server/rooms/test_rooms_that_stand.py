@@ -257,6 +257,7 @@ async def test_a_series_that_was_given_up_while_a_race_ran_comes_back_so(
 
 async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_revealed(table: Table, ann: Guest, bob: Guest) -> None:
     room = shared_deal_room(table, ann, bob)
+    assert room.spec is not None
     for guest in (ann, bob):
         guest.enter(room)
     await table.settle()
@@ -268,7 +269,7 @@ async def test_the_record_of_a_race_on_a_shared_deal_stays_closed_until_it_is_re
     new, again = await restart(table, room)
     ann, bob = await come_back(new, again, ann, bob)
     shown, record = ann.last(Room), only(table, room).record
-    assert (shown.phase, shown.record, shown.ended, shown.shared) == ("over", None, record.seats, record.deal.shared)
+    assert (shown.phase, shown.record, shown.ended, shown.shared) == ("over", None, record.seats, room.spec.deal)
     assert not shown.seats[1].foundations
     ann.rematch(again)
     await new.settle()
