@@ -69,7 +69,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
             (DOWN * 4 + RIGHT * 3, "Bots fill    up to 4"),
             (DOWN * 2 + RIGHT * 1, "Check-in     5:00 min"),
             (DOWN * 2 + RIGHT * 6, "when you say so"),
-            (DOWN * 2, "You will be its director"),
+            (DOWN * 3, "You will be its director"),
         ):
             anna.type(keys)
             anna.wait_for(seen)
