@@ -85,6 +85,7 @@ class Administration:
         self._orders: dict[tuple[str, str], Callable[[str, str], Awaitable[str]]] = {
             ("tournaments", "end"): self._end_tournament,
             ("tournaments", "remove"): self._remove_tournament,
+            ("tournaments", "director"): self._hand_over,
             ("rooms", "end"): self._end_room,
             ("rooms", "drain"): self._drain,
             ("rooms", "undrain"): self._undrain,
@@ -154,6 +155,11 @@ class Administration:
     async def _remove_tournament(self, target: str, reason: str) -> str:
         await self._tournaments.remove(target, reason)
         return "removed"
+
+    async def _hand_over(self, target: str, name: str) -> str:
+        player = await self._find(name)
+        await self._tournaments.hand_over(target, PlayerName(player.id, player.name))
+        return f"{player.name} directs it now"
 
     # ---- rooms
 

@@ -18,12 +18,12 @@ ROWS_AT_ONCE: Final = 200
 """Rows of a list made in one go, in half a millisecond, because races come first."""
 
 Noun: TypeAlias = Literal["tournaments", "rooms", "players", "connections"]
-Verb: TypeAlias = Literal["list", "bans", "end", "remove", "ban", "unban", "rename", "say", "drain", "undrain", "under-way"]
+Verb: TypeAlias = Literal["list", "bans", "end", "remove", "ban", "unban", "rename", "director", "say", "drain", "undrain", "under-way"]
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """target: an id, a code, a name, a number or an address; empty for lists. reason: for those concerned. text: a new name, or what to
-    say to everybody.
+    """target: an id, a code, a name, a number or an address; empty for lists. reason: for those concerned. text: a new name, the name or id
+    of a new director, or what to say to everybody.
     """
 
     noun: Noun

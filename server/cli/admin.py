@@ -25,7 +25,7 @@ LOOK_S = 1.0
 GROUPS = {
     noun: typer.Typer(help=f"{what}.", rich_markup_mode=None)
     for noun, what in {
-        "tournaments": "Tournaments: list, end, remove",
+        "tournaments": "Tournaments: list, end, remove, director",
         "rooms": "Rooms and their races: list, end",
         "players": "Players: list, end, ban, unban, rename",
         "connections": "Connections and addresses: list, end, ban, unban",
@@ -55,6 +55,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document inst
 ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Told to those concerned.")]
 TextArgument = Annotated[str, typer.Argument(metavar="TEXT", help="What to say, in one line.")]
 NewNameArgument = Annotated[str, typer.Argument(metavar="NEW", help="The name they get, at most 24 characters.")]
+DirectorArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name, or id, of the player who directs it from now on.")]
 UndoOption = Annotated[bool, typer.Option("--undo", help="Let races and tournaments begin again.")]
 WaitOption = Annotated[bool, typer.Option("--wait", help="Return when no race and no tournament is under way any more.")]
 BannedOption = Annotated[bool, typer.Option("--banned", help="Those who are banned, instead of those who are here.")]
@@ -68,8 +69,8 @@ def _command(noun: Noun, verb: Verb, example: str, target: tuple[str, str] | Non
     options: dict[str, Any] = {}
     if target is not None:
         options["target"] = inspect.Parameter.empty, Annotated[str, typer.Argument(metavar=target[0], help=target[1])]
-    if verb in ("rename", "say"):
-        options["text"] = inspect.Parameter.empty, TextArgument if verb == "say" else NewNameArgument
+    if (text := {"rename": NewNameArgument, "director": DirectorArgument, "say": TextArgument}.get(verb)) is not None:
+        options["text"] = inspect.Parameter.empty, text
     if verb == "list" and noun in ("players", "connections"):
         options["banned"] = False, BannedOption
     if verb == "drain":
@@ -110,6 +111,13 @@ _command(
     "Call a tournament off.\n\nIts running races end, and do not count.",
 )
 _command("tournaments", "remove", "KWPRTM", TOURNAMENT, "Call a tournament off and forget it.\n\nOnly before its first round is paired.")
+_command(
+    "tournaments",
+    "director",
+    "KWPRTM Anna",
+    TOURNAMENT,
+    "Have another player direct a tournament.\n\nFor a director who cannot come back. Its log says so, and they are not told otherwise.",
+)
 _command("rooms", "list", "--json", None, "List the rooms: who races, and what.")
 _command(
     "rooms",

@@ -174,7 +174,11 @@ def _decisions_without(sql: Sql, player: str, name: str) -> Iterator[dict[str, A
         match msgspec.json.decode(row.decision):
             case [version, tag, {"entrant": entrant, "name": _, **more}] if entrant == player:
                 decision = msgspec.json.encode([version, tag, {"entrant": entrant, "name": name, **more}]).decode()
-                yield {"tournament": row.tournament, "sequence": row.sequence, "decision": decision}
+            case [version, tag, {"player": directs, "name": _, **more}] if directs == player:
+                decision = msgspec.json.encode([version, tag, {"player": directs, "name": name, **more}]).decode()
+            case _:
+                continue
+        yield {"tournament": row.tournament, "sequence": row.sequence, "decision": decision}
 
 
 def _documents_without(sql: Sql, player: str, name: str) -> Iterator[dict[str, str]]:

@@ -209,7 +209,7 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
             if state.director in state.people:
                 # They may have entered since they asked.
                 raise Refusal(ErrorCode.NO_KEY)
-            return Decision(() if _has_boards_key(state) else (BoardsKeyGiven(),))
+            return Decision(() if _has_boards_key(state, state.director) else (BoardsKeyGiven(),))
     assert_never(command)
 
 
@@ -219,9 +219,9 @@ def _check_plays_on(state: TournamentState) -> None:
         raise Refusal(ErrorCode.NOT_NOW, "its last round is paired, so nobody who enters now would play")
 
 
-def _has_boards_key(state: TournamentState) -> bool:
-    """Whether its director has the key to the boards of all tables."""
-    return any(isinstance(entry.event, BoardsKeyGiven) for entry in state.log)
+def _has_boards_key(state: TournamentState, player: str) -> bool:
+    """Whether this player, who directs it or did, has the key to the boards of all tables."""
+    return any(isinstance(entry.event, BoardsKeyGiven) and entry.author == player for entry in state.log)
 
 
 def _why_not_paired(state: TournamentState, number: int) -> str:
@@ -353,7 +353,7 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, "none was given: its director gives out a word", path="$.code")
     if state.code is not None and not hmac.compare_digest(_as_heard(code or ""), _as_heard(state.code)):
         raise Refusal(ErrorCode.WRONG_ENTRY_CODE, path="$.code")
-    if asker.id == state.director and _has_boards_key(state):
+    if (asker.id == state.director or asker.id in state.directed) and _has_boards_key(state, asker.id):
         raise Refusal(ErrorCode.DECISION_REFUSED, "you have the key to the boards of all tables, so you cannot play")
     # Entrants keep the name under which they entered, although they may have given it up since.
     if name_key(asker.name) in state.names:

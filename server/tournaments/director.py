@@ -29,6 +29,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import Record
 from protocol.tournament_messages import Called, CheckInDue, Decided
 from server.rooms.driver import Room
+from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
 from server.tournaments.absence import Expiry, expiry, missing
@@ -44,11 +45,11 @@ from server.tournaments.commands import (
     when_due,
 )
 from server.tournaments.documents import entries_of, replayed
-from server.tournaments.events import BadTournamentLog, CalledOff, Event, Finished, RoundPaired
+from server.tournaments.events import BadTournamentLog, CalledOff, DirectorChanged, Event, Finished, RoundPaired
 from server.tournaments.hosting import HostedRooms, Orders, RoomNews
 from server.tournaments.pairing.crosstable import Refused, TableRace
 from server.tournaments.ports import ChooseNode, TournamentPorts
-from server.tournaments.state import TournamentState
+from server.tournaments.state import STAGE_SENTENCES, TournamentState
 from server.tournaments.table_room import call_to
 from server.tournaments.table_rooms import LOOK_S, RETRY_S, TableRooms
 from server.tournaments.views import LiveTable, TableNews, check_in_due
@@ -99,6 +100,8 @@ class Director:
         # The host's reason for ending it, from their request until it is done.
         self._by_host: str | None = None
         self._ended_by_host = trio.Event()
+        # Whom the host wants to direct it, until they do.
+        self._handed: deque[tuple[PlayerName, trio.Event]] = deque()
         # Players whom the host has banned, and why, until they are withdrawn.
         self._banned: dict[str, str] = {}
         # By the place that they came from. A newly started server counts anew.
@@ -112,14 +115,25 @@ class Director:
         """The server's host calls it off. Returns when that is stored, however long it takes. Raises ValueError, with a sentence."""
         if not self.state.is_closed:
             self._by_host = reason
-            self._wake.set()
-            while not self._ended_by_host.is_set():
-                if self._unknown:
-                    raise ValueError(f"this version of the server cannot read all that was decided in it: {self._unknown}")
-                with trio.move_on_after(RETRY_S):
-                    await self._ended_by_host.wait()
-            if self.is_removed:
-                raise ValueError(f"there is no tournament {self.state.id} any more: another server has removed it")
+            await self._obeyed(self._ended_by_host)
+
+    async def hand_over(self, player: PlayerName) -> None:
+        """The server's host has another player direct it. Returns when that is stored. Raises ValueError, with a sentence."""
+        done = trio.Event()
+        self._handed.append((player, done))
+        await self._obeyed(done)
+        if self.state.is_closed:
+            raise ValueError(STAGE_SENTENCES[self.state.stage])
+
+    async def _obeyed(self, done: trio.Event) -> None:
+        self._wake.set()
+        while not done.is_set():
+            if self._unknown:
+                raise ValueError(f"this version of the server cannot read all that was decided in it: {self._unknown}")
+            with trio.move_on_after(RETRY_S):
+                await done.wait()
+        if self.is_removed:
+            raise ValueError(f"there is no tournament {self.state.id} any more: another server has removed it")
 
     def withdraw(self, player: str, reason: str) -> None:
         """Withdraw a player, if they have entered: the server's host has banned them."""
@@ -250,6 +264,8 @@ class Director:
                     logger.exception("tournament %s failed", self.state.id)
                 await trio.sleep(RETRY_S)
         self._ended_by_host.set()
+        while self._handed:
+            self._handed.popleft()[1].set()
         self._refuse_all(Refusal(ErrorCode.NO_SUCH_TOURNAMENT, path="$.id"))
 
     @property
@@ -348,6 +364,12 @@ class Director:
             decision = await self._ports.beside(partial(banned, self.state, player, reason))
             await self._happen(decision.events, pairs=decision.pairs)
             del self._banned[player]
+        while self._handed:
+            to, done = self._handed[0]
+            if not self.state.is_closed and to.id != self.state.director:
+                await self._happen([DirectorChanged(to.id, to.name, "by the host of the server")])
+            self._handed.popleft()
+            done.set()
         if self._by_host is None:
             return
         if not self.state.is_closed:

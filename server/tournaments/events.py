@@ -104,6 +104,15 @@ class BoardsKeyGiven:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectorChanged:
+    """This player directs it from now on, by the server's host. name: at that moment."""
+
+    player: str
+    name: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Paused:
     reason: str = ""
 
@@ -134,6 +143,7 @@ Event: TypeAlias = (
     | TableRaceAborted
     | ResultCorrected
     | BoardsKeyGiven
+    | DirectorChanged
     | Paused
     | Resumed
     | Finished
@@ -152,6 +162,7 @@ TAGS: Final[dict[str, type[Event]]] = {
     "broken-race": TableRaceAborted,
     "correct": ResultCorrected,
     "give-boards-key": BoardsKeyGiven,
+    "direct": DirectorChanged,
     "pause": Paused,
     "resume": Resumed,
     "finish": Finished,

@@ -14,6 +14,7 @@ from server.tournaments.events import (
     CheckedIn,
     CheckInExtended,
     CheckInOpened,
+    DirectorChanged,
     Entered,
     Event,
     Finished,
@@ -46,7 +47,7 @@ def author_name(state: TournamentState, author: str | None) -> str:
     """Empty for the server."""
     if author is None:
         return ""
-    return state.director_name if author == state.director else name_of(state, author)
+    return state.director_name if author == state.director else state.directed.get(author) or name_of(state, author)
 
 
 def name_of(state: TournamentState, entrant: str) -> str:
@@ -82,7 +83,10 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0, author: s
             said = ": the result is struck" if result is None else f", by the director: {_outcome(state, number, table, result)}"
             return f"{_race(number, table, race)}{said}."
         case BoardsKeyGiven():
-            return f"{state.director_name}, who directs it, can see the boards of all tables with every card face up."
+            directs = author_name(state, author) or state.director_name
+            return f"{directs}, who directs it, can see the boards of all tables with every card face up."
+        case DirectorChanged(name=name):
+            return f"{name} directs it from now on."
         case Paused():
             return "The tournament is paused."
         case Resumed():

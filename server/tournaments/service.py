@@ -23,7 +23,7 @@ from protocol.tournament_messages import Tournaments as TournamentsMessage
 from protocol.tournaments import TournamentDocument, TournamentListing, is_tournament_id
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.rooms.driver import Room
-from server.rooms.member import Member
+from server.rooms.member import Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.store.errors import EntryRefused, StoreError
 from server.store.port import TournamentMade, TournamentRemoved
@@ -35,7 +35,7 @@ from server.tournaments.events import BadTournamentLog
 from server.tournaments.listings import Listings
 from server.tournaments.making import Maker
 from server.tournaments.ports import TournamentPorts
-from server.tournaments.state import TournamentState
+from server.tournaments.state import STAGE_SENTENCES, TournamentState
 from server.tournaments.subscriptions import Subscriptions
 from server.tournaments.views import document
 
@@ -205,6 +205,15 @@ class TournamentService:
         if director.state.is_closed:
             raise ValueError(f"it is {director.state.stage} already")
         await director.end(reason)
+
+    async def hand_over(self, identity: str, player: PlayerName) -> None:
+        """Have another player direct it. Returns when that is stored. Raises ValueError with a sentence, StoreError."""
+        director = await self._known(identity)
+        if director.state.is_closed:
+            raise ValueError(STAGE_SENTENCES[director.state.stage])
+        if director.state.director == player.id:
+            raise ValueError(f"{player.name} directs it already")
+        await director.hand_over(player)
 
     def withdraw(self, player: str, reason: str) -> None:
         """Withdraw a banned player from the tournaments that this server leads; other servers hear of the ban too."""

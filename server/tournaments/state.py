@@ -32,6 +32,7 @@ from server.tournaments.events import (
     CheckedIn,
     CheckInExtended,
     CheckInOpened,
+    DirectorChanged,
     Entered,
     Event,
     Finished,
@@ -105,7 +106,8 @@ STAGE_SENTENCES: Final[dict[Stage, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentState:
-    """root: 32 bytes from which all secrets follow. director, director_name: the player who directs it.
+    """root: 32 bytes from which all secrets follow. director, director_name: the player who directs it. directed: names of those who did
+    before, by id.
 
     code: needed to enter. since_ms: when the stage began, or resumed after a pause. length: rounds as settled; 0 while they are not, or if
     they follow from the field. shuffles: one per round. numbers: of the shuffle, for tables that are past the first one. race_ids: by
@@ -128,6 +130,7 @@ class TournamentState:
     length: int = 0
     people: Mapping[str, Person] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    directed: Mapping[str, str] = field(default_factory=dict)
     forgotten: Mapping[str, Entrant] = field(default_factory=dict)
     own_decisions: int = 0
     shuffles: tuple[Shuffle, ...] = ()
@@ -304,6 +307,9 @@ class TournamentState:
             case Resumed():
                 self._check_paused(True)
                 return replace(self, paused=False, since_ms=at_ms)
+            case DirectorChanged(player, name):
+                directed = {**self.directed, self.director: self.director_name}
+                return replace(self, director=player, director_name=name, directed=directed)
             case Finished():
                 self._expect("playing")
                 return replace(self, stage="over", since_ms=at_ms, paused=False)

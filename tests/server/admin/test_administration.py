@@ -45,6 +45,7 @@ from server.rooms.requests import CallOff
 from server.store.errors import EntryRefused, StoreBusy
 from server.store.memory import MemoryStore
 from server.store.port import BanKind, Entry, Request
+from server.tournaments.documents import state_of
 from tests.server.cluster.fake_redis import FakeRedis
 from tests.server.net.test_relay import FakeNode, FakePlace
 from tests.server.net.wire import Client, House, open_house
@@ -447,6 +448,24 @@ async def test_a_tournament_is_ended_for_all_who_follow_it_and_removed_without_a
         for verb in ("end", "remove"):
             question = Question(noun="tournaments", verb="end" if verb == "end" else "remove", target=second)
             assert await wrong(host, question) == f"there is no tournament {second}"
+
+
+async def test_a_director_who_cannot_come_back_is_replaced_for_all_who_follow_it(autojump_clock: MockClock) -> None:
+    async with hosted() as (house, host), house.guest("Ann") as ann, house.guest("Bob") as bob:
+        made = await tournament(ann)
+        assert await wrong(host, Question(noun="tournaments", verb="director", target=made, text="Eve")) == "there is no player 'Eve'"
+        to_bob = Question(noun="tournaments", verb="director", target=made.lower(), text="bob")
+        assert await done(host, to_bob) == "Bob directs it now"
+        told = await ann.hear_of(Tournament)
+        assert (told.director, told.director_name, told.log[-1].text) == (bob.welcome.player, "Bob", "Bob directs it from now on.")
+        assert await wrong(host, to_bob) == "Bob directs it already"
+        assert (await ann.ask(EndTournament(id=made), Error)).code == "tournament/not-the-director"
+        await bob.ask(EndTournament(id=made), Decided)
+        again = Question(noun="tournaments", verb="director", target=made, text="Ann")
+        assert await wrong(host, again) == "the tournament is called off"
+        (kept,) = [state for state in map(house.store.tournament, [made]) if state is not None]
+        state = state_of(kept, house.store.tournament_log(made))
+        assert (state.director, state.director_name, state.stage) == (bob.welcome.player, "Bob", "ended")
 
 
 async def test_a_race_is_said_to_be_ended_only_once_that_is_stored(

@@ -28,6 +28,7 @@ from server.tournaments.events import (
     BoardsKeyGiven,
     CheckedIn,
     CheckInOpened,
+    DirectorChanged,
     Entered,
     Finished,
     LoggedEvent,
@@ -174,6 +175,27 @@ def test_a_director_who_has_entered_since_they_asked_gets_no_key_of_the_boards()
     assert caught.value.code is ErrorCode.NO_KEY
 
 
+def test_whoever_directs_it_after_another_decides_alone_and_the_other_cannot_play_with_their_key_to_the_boards() -> None:
+    emil, ann = Asker("e", "Emil", None), Asker("a", "A", None)
+    state = entered(OPTIONS, *"ab").after_all([BoardsKeyGiven()], at_ms=3, author="d")
+    state = state.after(DirectorChanged("e", "Emil", "by the host of the server"), at_ms=4)
+    pause = StartTournament(id="ABCDEF")
+    assert decide(state, emil, pause).pairs
+    for other in (DIRECTOR, ann):
+        with pytest.raises(Refusal) as caught:
+            decide(state, other, pause)
+        assert caught.value.code is ErrorCode.NOT_THE_DIRECTOR
+    assert "so you cannot play" in sentence_of(state, DIRECTOR, EnterTournament(id="ABCDEF"))
+    assert decide(state, emil, EnterTournament(id="ABCDEF")).events == (Entered("e", "Emil", None),)
+    assert decide(state, emil, AskBoardsKey(code="KXQWZP")).events == (BoardsKeyGiven(),)
+    told = document(state)
+    assert told.director == "Emil"
+    assert [(entry.author, entry.text, entry.reason) for entry in told.log[-2:]] == [
+        ("Dora", "Dora, who directs it, can see the boards of all tables with every card face up.", ""),
+        ("", "Emil directs it from now on.", "by the host of the server"),
+    ]
+
+
 def test_what_is_as_asked_for_already_is_decided_without_an_event() -> None:
     state = entered(replace(OPTIONS, check_in_s=60), *"ab").after(CheckInOpened(), at_ms=2)
     check_in, nonce = CheckIn(id="ABCDEF", nonce="ab" * 16), "ab" * 16
@@ -184,7 +206,7 @@ def test_what_is_as_asked_for_already_is_decided_without_an_event() -> None:
     ):
         command = check_in if asker is not DIRECTOR else AskBoardsKey(code="KXQWZP")
         assert decide(was, asker, command) == Decision(events)
-        assert decide(was.after_all(events, at_ms=4), asker, command) == Decision()
+        assert decide(was.after_all(events, at_ms=4, author=asker.id), asker, command) == Decision()
 
 
 def test_a_tournament_that_is_played_out_is_over_by_the_clock_and_cannot_be_started_again() -> None:
