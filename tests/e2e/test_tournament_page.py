@@ -151,9 +151,13 @@ def newcomer(browser: Browser, fast_server: str) -> Iterator[Browser]:
     browser.run("localStorage.clear()")
 
 
-def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_page(newcomer: Browser, fast_server: str) -> None:
+@pytest.mark.parametrize("public", [True, False], ids=["public", "private"])
+def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_page(
+    newcomer: Browser, fast_server: str, public: bool
+) -> None:
     with Entrant(fast_server, "Edsger") as director, Entrant(fast_server, "Bob") as bob:
-        tournament = director.create("By the page", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600, delay_s=0)
+        options = {"format": "round-robin", "check_in_s": 60, "pause_s": None, "no_show_s": 600, "delay_s": 0, "public": public}
+        tournament = director.create("By the page", **options)
         bob.enter(tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.wait(lambda now: now.all("#name"), "the field for a name")

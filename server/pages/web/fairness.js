@@ -43,7 +43,7 @@ function derived(deal, nonces, k) {
 }
 
 /** @typedef {{commitment: string, nonce: string, seat: number, winnable: boolean, first: import("./moves.js").View | null}} Evidence  What this page saw itself. */
-/** @typedef {{commitment: string, nonces: string[]}} Entry  Of a tournament: what it committed to when this page checked in, and what was given for its shuffles. */
+/** @typedef {{id: string, commitment: string, nonces: string[]}} Entry  Of a tournament: its id, what it committed to when this page checked in, and what was given for its shuffles. */
 /** @typedef {{isTrue: boolean | null, sentence: string}} Check  null: this page has not seen what it takes. */
 
 /** Every check in order. @param {any} record @param {Evidence | null} evidence of this race @param {number} seat one's own @param {number} decks @returns {Check[]} */
@@ -92,15 +92,23 @@ function nonceCheck(record, evidence, seat) {
   return { isTrue, sentence: isUsed ? "Your nonce took part in the shuffle." : "Your nonce is in the record; this kind of deal does not use it." };
 }
 
+function roundOf({ deal }) {
+  return Number(deal.shared.id.split("/")[1]);
+}
+
+/** What the tournament of a round's race committed to, if its secret is true: each round's secret is what the one after it commits to. */
+export function commitmentOfRounds(record) {
+  let follows = /** @type {Uint8Array} */ (fromHex(record.deal.secret));
+  for (let round = 0; round < roundOf(record); round += 1) follows = sha256(follows);
+  return hex(follows);
+}
+
 /** Of a race of a tournament's round: whether what its player gave when they checked in is in the shuffle, and the secret was fixed before.
  * "Shuffles of rounds" of the specification. @param {any} record @param {Entry} entry @param {any} document the `TournamentDocument`, null where it could not be read @returns {Check[]} */
 export function entryChecks(record, entry, document) {
-  const { secret, shared } = record.deal;
-  const number = Number(shared.id.split("/")[1]);
-  // Each round's secret is what the one after it commits to, and the first one's commitment is the tournament's.
-  let follows = /** @type {Uint8Array} */ (fromHex(secret));
-  for (let round = 0; round < number; round += 1) follows = sha256(follows);
-  const isFixed = hex(follows) === entry.commitment;
+  const { shared } = record.deal;
+  const number = roundOf(record);
+  const isFixed = commitmentOfRounds(record) === entry.commitment;
   const fixed = { isTrue: isFixed, sentence: isFixed ? "The secrets of all rounds were fixed before you checked in." : "The secret is not one of those that were committed to before you checked in." };
   const given = document?.rounds.find((round) => round.number === number)?.nonces;
   if (!given) return [fixed, { isTrue: null, sentence: "What was given for the shuffle of this round could not be read." }];

@@ -152,6 +152,10 @@ export const entries = {
   find(id) {
     return list(ENTRIES).find((each) => each.id === id) ?? null;
   },
+  /** Of a private tournament, which the records of its races do not name. @param {string} commitment @returns {import("./fairness.js").Entry | null} */
+  committed(commitment) {
+    return list(ENTRIES).find((each) => each.commitment === commitment) ?? null;
+  },
   /** Another nonce for it: one that is refused does no harm. @param {string} id @param {string} commitment @param {string} nonce */
   add(id, commitment, nonce) {
     const known = this.find(id) ?? { id, commitment, nonces: [] };
