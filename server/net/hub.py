@@ -64,10 +64,6 @@ STOOD_STILL_S: Final = 1.0
 """Seconds by which a turn comes too late if this server stood still, and was not merely busy. Then no timer is called for as long again:
 what a peer would be given up for not having said lies here unread, or is still to come from a machine that stood still as well."""
 
-FOUND: Final = 4096
-"""Sockets found ready in one look, of which EVENTS are served. If thousands of peers go together, the move of somebody who plays on is
-found among them at once."""
-
 ENDED_AT_ONCE: Final = 8
 """Sockets of peers that have gone which are served in one turn. Each costs as much as several moves, and nobody waits for it: if a thousand
 go together, those who play on must not wait for them."""
@@ -209,13 +205,11 @@ class Hub:
             self._epoll.close()
 
     def _serve(self) -> None:
-        found = self._epoll.poll(0, FOUND)
+        ready, behind = self._found()
         before, self.now = self.now, self._clock()
         if self._timers and self.now - max(before, self._timers[0], self._timers_wait_until) > STOOD_STILL_S:
             self._timers_wait_until = self.now + STOOD_STILL_S
-        ready = self._without_most_gone(found)
-        behind = len(ready) > EVENTS or len(found) == FOUND
-        for start in range(0, min(len(ready), EVENTS), IN_A_ROW):
+        for start in range(0, len(ready), IN_A_ROW):
             if start and self._clock() - self.now > TURN_S:
                 # The rest will be reported again.
                 behind = True
@@ -226,29 +220,35 @@ class Hub:
                 except Exception:
                     logger.exception(_FAILED)
                     peer.cut()
-        self._is_busy = bool(found) and not behind and not self._gone and self.now - before < 2 * self._tick_s
+        self._is_busy = bool(ready) and not behind and not self._gone and self.now - before < 2 * self._tick_s
         self._overload.look(worked_s, self._answered, self.now, connections=len(self._peers))
         if self._overload.load != self._tick_for:
             self._set_tick(self._overload.load)
         self._note_lateness(behind)
 
-    def _without_most_gone(self, found: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """What this turn serves: of the sockets whose peers have gone only a few, those first that earlier turns have put off."""
-        ready: list[tuple[int, int]] = []
+    def _found(self) -> tuple[list[tuple[int, int]], bool]:
+        """What this turn serves, and whether more may be ready. Of the sockets whose peers have gone it serves only a few, those first that
+        earlier turns have put off; the epoll is looked at again for as long as it has others, so that thousands of them hide no move.
+        """
+        ready: dict[int, int] = {}
         for descriptor in tuple(islice(self._gone, ENDED_AT_ONCE)):
             # It may be needed again: what its peer said last is read first.
-            events = self._gone[descriptor] = self._gone.pop(descriptor)
-            ready.append((descriptor, events))
+            ready[descriptor] = self._gone[descriptor] = self._gone.pop(descriptor)
         few = ENDED_AT_ONCE - len(ready)
-        for descriptor, events in found:
-            if events & _GONE:
-                few -= 1
-                if few < 0:
-                    self._epoll.unregister(descriptor)
-                    self._gone[descriptor] = events & ~_GONE
-                    continue
-            ready.append((descriptor, events))
-        return ready
+        while True:
+            # Not more than are served: the epoll begins its next look behind those that it has told.
+            most, put_off = EVENTS - len(ready), len(self._gone)
+            found = self._epoll.poll(0, most)
+            for descriptor, events in found:
+                if events & _GONE and descriptor not in ready:
+                    few -= 1
+                    if few < 0:
+                        self._epoll.unregister(descriptor)
+                        self._gone[descriptor] = events & ~_GONE
+                        continue
+                ready[descriptor] = events
+            if len(found) < most or len(self._gone) == put_off or len(ready) >= EVENTS:
+                return list(ready.items()), len(found) == most
 
     def _receive(self, ready: Sequence[tuple[int, int]]) -> list[tuple[Peer, Received]]:
         """Read these sockets, first sending what waits for them."""

@@ -46,6 +46,7 @@ export class PlayPage {
   #beckons = "";
   /** Whether they have raced at a table of a tournament, and not left it: then the next one is gone to by itself. */
   #isPlaying = false;
+  #goesTo = "";
   /** Whether their table was closed without a race. */
   #isDecided = false;
   /** Told once more at the seat that they are on their way to. */
@@ -471,11 +472,9 @@ export class PlayPage {
     const { room } = this.player;
     const now = performance.now();
     const table = this.call.show(this.code, room, now);
-    this.#isPlaying ||= Boolean(room?.tournament) && !room.isToBegin;
-    if (table && this.#isPlaying && (!room || room.phase === "over")) {
-      this.#isPlaying = false;
-      location.assign(table);
-    }
+    if (room && !room.isToBegin) this.#isPlaying = Boolean(room.tournament);
+    // Once: asked for again, a page that is slow to come would begin anew.
+    if (table && table !== this.#goesTo && this.#isPlaying && (!room || room.phase === "over")) location.assign(this.#goesTo = table);
     this.facts.hidden = room?.phase === "racing" && now < this.#lineUntil;
     this.lastLine.hidden = !this.facts.hidden;
     if (!room) return;

@@ -122,6 +122,28 @@ async def test_many_who_go_together_are_seen_off_a_few_at_a_time_between_the_mov
         hub.remove(later.ours.fileno())
 
 
+async def test_however_many_always_have_something_to_say_whoever_speaks_once_is_soon_heard(mock_clock: MockClock) -> None:
+    heard: list[Peer] = []
+
+    class Chatty(Peer):
+        def hear(self, data: bytes, stamps: Sequence[Stamp]) -> None:
+            heard.append(self)
+            # Whatever it is answered, it has the next thing to say.
+            if self is not quiet and len(heard) < 8 * EVENTS:
+                self.theirs.send(b"x")
+
+    peers = [Chatty(mock_clock) for _ in range(2 * EVENTS + 1)]
+    quiet = peers[-1]
+    async with hub_with(Overload(), *peers):
+        await wait_all_tasks_blocked()
+        mock_clock.jump(1)
+        for peer in peers:
+            peer.theirs.send(b"x")
+        await wait_all_tasks_blocked(0.01)
+    assert heard.index(quiet) <= 3 * EVENTS
+    assert set(heard) == set(peers)
+
+
 async def test_who_has_gone_is_still_sent_what_waits_for_them(mock_clock: MockClock) -> None:
     called: list[str] = []
 
