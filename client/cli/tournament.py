@@ -139,7 +139,7 @@ def create(
         no_show_s=no_show,
         pause_s=None if by_hand else pause,
     )
-    made = _decided(url, CreateTournament(options=options, code=code), name)
+    made = _decided(url, CreateTournament(options=options, code=code), name or ask_name(address_of(url).url))
     if as_json:
         print_json({"id": made.id})
         return
@@ -175,7 +175,7 @@ def join(
     """
     id_ = tournament_id(tournament)
     if no_screen:
-        _decided(url, EnterTournament(id=id_, code=code), name)
+        _decided(url, EnterTournament(id=id_, code=code), name or ask_name(address_of(url).url))
         print_sentence(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
         return
     need_terminal("tournament join", instead="--no-screen enters without one")

@@ -79,7 +79,8 @@ class Lines:
     async def run(self) -> None:
         """Take lines until there are no more. Raises OSError where the terminal goes away."""
         typed = b""
-        while True:
+        # Without a standard input, as some services start programs, there is nothing to take.
+        while sys.stdin is not None:
             # A file is always ready, and cannot be waited for.
             with contextlib.suppress(PermissionError):
                 await trio.lowlevel.wait_readable(sys.stdin.fileno())
@@ -126,7 +127,7 @@ class Lines:
             for text in told:
                 self._say(text)
         elif question is not None:
-            answer = line if question.numbered else line[:1].lower()
+            answer = line if question.numbered else {"yes": "y", "no": "n"}.get(line.lower(), line.lower())
             if answer in question.keys or line == "esc":
                 self._hands.do(Do(Command.BACK) if line == "esc" else Pick(question.keys.index(answer)))
             else:

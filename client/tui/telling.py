@@ -139,7 +139,12 @@ def question_lines(scene: Scene) -> list[str]:
     """The open question, and how it is answered."""
     question = scene.ui.question
     return (
-        [] if question is None else [question.text, *(f"{key}: {line}." for key, line in zip(question.keys, question.lines, strict=True))]
+        []
+        if question is None
+        else [
+            question.text,
+            *(f"{key}: {line}{'' if line[-1:] in '.!?' else '.'}" for key, line in zip(question.keys, question.lines, strict=True)),
+        ]
     )
 
 

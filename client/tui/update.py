@@ -186,7 +186,7 @@ def _act(step: Step, action: ScreenAction) -> Step:
         if everywhere is not None:
             return everywhere
     if step.ui.help_from is not None:
-        if isinstance(action, Pick):
+        if isinstance(action, Pick) and step.ui.question is None:
             return _key(step.but(help_from=None), pressable(step.state, step.ui)[action.line].keys[0])
         return turn_help(step, action.command) if isinstance(action, Do) else step
     if step.ui.question is not None:

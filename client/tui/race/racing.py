@@ -348,7 +348,7 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             redeals = step.ui.cursor == "s" and view is not None and not view.stock and "r" in view.moves
             return place(step, "r" if redeals else step.ui.cursor)
         case Do(Command.STOCK) if 0 < step.now_ms - step.ui.turned_ms < REPEAT_MS:
-            return step.but(turned_ms=step.now_ms).note("Held down, s turns one card: press it again for another.")
+            return step.but(turned_ms=step.now_ms).note("Too soon after the last s: held down, it turns no further card.")
         case Do(Command.STOCK):
             return place(step.but(turned_ms=step.now_ms), "s")
         case Do(command) if command in _PLACES:

@@ -235,7 +235,10 @@ def at_slip(step: Step) -> Step:
     if frame is None:
         return step.note(" ".join(known.sentences))
     lost = "lost" if known.exact else "may have lost"
-    before = replay_after(jumped(replay, frame.at_ms, step.now_ms), Command.LEFT_BACK, step.now_ms)
+    before = jumped(replay, frame.at_ms, step.now_ms)
+    # Not one step alone: two moves may have been made in one millisecond.
+    while before.line.plies(before.head.made)[frame.seat] >= frame.ply:
+        before = replay_after(before, Command.LEFT_BACK, step.now_ms)
     return step.but(replay=before).note(f"Move {frame.ply}, {frame.move}, {lost} what was possible; {known.instead} would have kept it.")
 
 

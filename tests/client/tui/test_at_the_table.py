@@ -164,7 +164,7 @@ async def test_the_stock_key_held_down_turns_one_card_and_pressed_again_another(
             await run.later(0.033)
             await run.give("s")
         assert run.link.taken() == []
-        assert run.screen.shows("Held down, s turns one card: press it again for another.")
+        assert run.screen.shows("Too soon after the last s: held down, it turns no further card.")
         await run.say(answer("s", 1, scenes.middle_view()))
         await run.later(0.1)
         await run.give("s")

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pytest
 from msgspec import structs
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from client.connection.events import Back, Connecting, Lost
 from client.state.store import Event, Model, ReadySent
 from client.text.formatting import card_words
-from client.tui.plain import HELP, NOTHING, WELCOME
+from client.tui.plain import HELP, NOTHING, WELCOME, Hands, Lines
 from client.tui.scene import scene_of
 from client.tui.start import UiSettings
 from client.tui.telling import Teller, score_line, table_lines
@@ -316,7 +316,7 @@ async def test_questions_phrases_and_talk_are_answered_by_lines(keys: IO[bytes],
         await typist.types("t 1")
         (said,) = link.taken()
         assert isinstance(said, Say)
-        assert f"1: {said.text}." in phrases
+        assert f"1: {said.text}" in phrases
         await typist.run.say(Result(version=8, record=scenes.record()))
         typist.heard()
         await typist.types("t help, thanks!", "t", "well played", "again")
@@ -370,3 +370,11 @@ async def test_whoever_has_left_is_told_so_and_quits_by_a_line(keys: IO[bytes], 
         assert typist.heard()[-1] == "You are in no race now. quit ends this."
         await typist.types("quit")
         assert typist.run.outcome is not None
+
+
+async def test_without_a_standard_input_there_are_no_lines_to_take(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    await Lines(cast(Hands, None)).run()
+    assert capsys.readouterr().out == f"{WELCOME}\n"

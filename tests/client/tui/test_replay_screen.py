@@ -15,14 +15,17 @@ from client.replay.own_server import GameReview, NoReplay
 from client.replay.timeline import TimeLine
 from client.state.store import Model
 from client.text.formatting import clock_text
+from client.tui.actions import Reviewed
 from client.tui.app import run_replay
 from client.tui.keymap import Command
 from client.tui.replay import replaying
 from client.tui.replay_state import jumped, jumped_to_tenth, replay_after, replay_state_of
 from client.tui.scene import scene_of
 from client.tui.start import AppOutcome, StartTournaments, UiSettings
+from client.tui.step import Step
 from client.tui.ui_state import Ui
 from protocol.record import Record, SeriesRecord
+from protocol.replay import Frame
 from protocol.room_events import RematchAsked
 from protocol.tournament_messages import CheckIn
 from tests.client import replays, scenes, tables
@@ -449,3 +452,17 @@ async def test_a_review_that_is_not_certain_does_not_say_that_it_is() -> None:
         await run.give("v")
         await settled()
         assert run.screen.shows("may have lost what was possible")
+
+
+def test_the_head_stands_before_the_move_that_lost_a_game_even_if_the_next_was_made_in_the_same_millisecond() -> None:
+    def hurried(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+        lost = LINE.lines[0].frames[4]
+        made = (replace(frame, at_ms=lost.at_ms) if (frame.seat, frame.ply) == (0, lost.ply + 1) else frame for frame in frames)
+        return tuple(sorted(made, key=lambda frame: frame.at_ms))
+
+    lines = (replace(LINE.lines[0], frames=hurried(LINE.lines[0].frames)), *LINE.lines[1:])
+    line = replace(LINE, lines=lines, frames=hurried(LINE.frames))
+    known = Reviewed(line.record.digest, 0, LOST.sentences, slip=5, instead="b2")
+    replay = replaying.at_slip(Step(Model(), Ui(replay=replay_state_of(line), reviewed=known), 0)).ui.replay
+    assert replay is not None
+    assert line.plies(replay.head.made)[0] == 4
