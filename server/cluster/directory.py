@@ -149,7 +149,7 @@ class Directory:
                     await client.ping()
                     self._client, self._told_seats = client, {}
                     if self._was_told:
-                        logger.warning("the directory of the cluster answers again")
+                        logger.warning("the Valkey or Redis of this place answers again")
                     self._was_told = False
                     try:
                         async with trio.open_nursery() as nursery:
@@ -178,7 +178,7 @@ class Directory:
         if not self._was_told and trio.current_effective_deadline() > -math.inf:
             self._was_told = True
             why = reason_of(group)
-            logger.error("the directory of the cluster does not answer; races go on, and each server shows its own lobby: %s", why)
+            logger.error("the Valkey or Redis of this place does not answer; races go on, and each server shows its own lobby: %s", why)
 
     async def _tick(
         self, client: Redis[bytes], lobby: Lobby, seats: Mapping[str, str], topics: Sequence[Topic], moved_on: Callable[[str], None]

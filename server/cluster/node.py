@@ -118,13 +118,13 @@ class ClusterNode:
         while not await self._journal.tidy(self._store.join, self.url):
             if trio.current_time() >= until:
                 raise AddressTaken(
-                    f"another carpet-server is at {self.url}: each one in a cluster needs an address of its own, given by --advertise"
+                    f"another carpet-server is at {self.url}: each one of a place needs an address of its own, given by --advertise"
                 )
             logger.info("waiting for the lease of an earlier server at %s to end", self.url)
             await trio.sleep(1.0)
         await self._renew()
         self._check_clock()
-        logger.info("node %d of the cluster, at %s, with %s", self.id, self.url, counted(len(self.others), "other"))
+        logger.info("node %d of the place, at %s, with %s", self.id, self.url, counted(len(self.others), "other"))
 
     def _check_clock(self) -> None:
         """Leases go by the database's clock, but dates, and how long ago something was, go by the server's own."""

@@ -42,7 +42,7 @@ KEPT_LOG_BYTES: Final = 64 * 1024 * 1024
 _PAGE_BYTES: Final = 4096
 
 _IN_USE: Final = "another carpet-server{} uses {}; stop it first"
-_IN_USE_ALONE: Final = "a carpet-server that is no node of a cluster uses this database; stop it, or start it with --cluster too"
+_IN_USE_ALONE: Final = "a carpet-server without --cluster uses this database; stop it, or start it with --cluster too"
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 _LET_GO_S: Final = 4
 """PostgreSQL closes the connection of a node that falls asleep within a transaction. That frees its locks before its lease is over and

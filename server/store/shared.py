@@ -132,5 +132,5 @@ def open_shared(where: str | None) -> SharedStore:
     """The store of a node at a PostgreSQL URL. Raises StoreError."""
     location: Location = locate(where)
     if location.path is not None:
-        raise StoreUnavailable("the nodes of a cluster share a PostgreSQL: name it with --database postgresql://…")
+        raise StoreUnavailable("the servers of one place share a PostgreSQL: name it with --database postgresql://…")
     return SharedStore(location)

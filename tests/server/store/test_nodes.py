@@ -287,7 +287,7 @@ def test_a_server_alone_and_a_cluster_keep_off_each_other_and_follow_each_other(
     alone = open_database(empty_postgres)
     assert {race.opened.race: len(race.commands) for race in alone.running().races} == {"r": 1, "s": 0}
     write(alone, taken("r", 2))
-    with pytest.raises(StoreInUse, match="no node of a cluster"):
+    with pytest.raises(StoreInUse, match="a carpet-server without --cluster"):
         open_shared(empty_postgres)
     write(alone, made("anna"), tournament("A"))
     alone.close()
