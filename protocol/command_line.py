@@ -1,12 +1,13 @@
 """What the command lines of both programs say in the same words: examples below the help, and one sentence for whoever mistypes.
 
-How a sentence is broken into lines is here too.
+How a sentence is broken into lines, and printed, is here too.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
+import sys
 import textwrap
 from typing import Any, Final, TextIO
 
@@ -44,6 +45,13 @@ def folded(sentence: str, stream: TextIO) -> str:
 def harmless(text: str) -> str:
     """The text without what is no sign, except line breaks: no word of a server's may be a command to the terminal."""
     return "\n".join(line if line.isprintable() else "".join(filter(str.isprintable, line)) for line in text.split("\n"))
+
+
+def print_text(text: str) -> None:
+    """Print for a person. What the terminal might obey is left out, and characters that its encoding lacks become question marks."""
+    encoding = sys.stdout.encoding or "ascii"
+    # Flushed line by line, so that a demonstration can be watched, even through a pipe.
+    print(harmless(text).encode(encoding, "replace").decode(encoding), flush=True)
 
 
 def misuse_text(error: typer.TyperException, program: str) -> str:

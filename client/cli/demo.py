@@ -9,9 +9,9 @@ import typer
 from client.cli.ending import fail
 from client.cli.looks import prints
 from client.cli.options import Deal, Rules, race_options
-from client.cli.running import print_json, print_text, run
+from client.cli.running import print_json, run
 from client.local.demo import run_demo
-from protocol.command_line import examples
+from protocol.command_line import examples, print_text
 
 app = typer.Typer(rich_markup_mode=None)
 

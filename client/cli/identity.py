@@ -15,7 +15,7 @@ import typer
 
 from client.cli.ending import FAILED, MISUSED, complain, fail
 from client.cli.options import URL_HELP, Json, Url, Yes, address_of, code_of
-from client.cli.running import print_sentence, print_text, run
+from client.cli.running import print_sentence, run
 from client.connection.events import Identity
 from client.connection.request import NotKnown, ask, who_is
 from client.connection.request import rename as rename_at
@@ -23,7 +23,7 @@ from client.storage.commitments import CommitmentStore
 from client.storage.files import document_text, make_file
 from client.storage.identity import IdentityFile, IdentityStore, home_folder, place_of
 from client.storage.identity_transfer import LONGEST_EXPORT, Brought, merged, part_of, read_export
-from protocol.command_line import examples, show_help
+from protocol.command_line import examples, print_text, show_help
 from protocol.text import NAME_LENGTH, clean_chat, clean_name, listed
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 

@@ -12,13 +12,13 @@ import typer
 from client.cli.ending import FAILED, MISUSED, fail
 from client.cli.looks import prints
 from client.cli.options import Json, Rules, Url, address_of
-from client.cli.running import print_json, print_text
+from client.cli.running import print_json
 from client.local.load import find_load, run_load
 from client.local.load_figures import LoadResult
 from client.local.load_worker import Plan
 from client.text.chart import BLOCKS
 from client.text.tables import bars, table_lines
-from protocol.command_line import examples
+from protocol.command_line import examples, print_text
 from protocol.text import counted
 
 app = typer.Typer(rich_markup_mode=None)

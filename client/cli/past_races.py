@@ -18,7 +18,7 @@ import typer
 from client.cli.ending import MISUSED, complain, fail
 from client.cli.looks import prints
 from client.cli.options import URL_HELP, Force, Json, Name, Url, address_of, with_looks
-from client.cli.running import finish, print_json, print_sentence, print_text, run, there_already, write_new
+from client.cli.running import finish, print_json, print_sentence, run, there_already, write_new
 from client.connection.address import Address, parse_address
 from client.connection.errors import Failure
 from client.connection.http import fetch_history, fetch_record
@@ -33,7 +33,7 @@ from client.text.profile import best_lines, fact_lines, past_lines
 from client.text.statistics import statistics
 from client.text.statistics_tables import statistics_lines
 from client.tui.start import UiSettings
-from protocol.command_line import examples
+from protocol.command_line import examples, print_text
 from protocol.pages import is_race_id
 from protocol.record import Record, to_json
 from protocol.text import clean_chat, clean_name

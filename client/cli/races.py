@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from client.cli.options import Json, Url, address_of
-from client.cli.running import print_json, print_text
+from client.cli.running import print_json
 from client.connection.http import fetch_ladder, fetch_lobby
 from client.text.formatting import clock_text, home_counts, limit_text, series_name, with_ratings
 from client.text.tables import table_lines
-from protocol.command_line import examples
+from protocol.command_line import examples, print_text
 from protocol.pages import LadderPlayer
 from protocol.server_messages import Lobby
 from protocol.text import clean_name

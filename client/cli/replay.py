@@ -20,7 +20,7 @@ import protocol
 from client.cli.ending import FAILED, MISUSED, fail
 from client.cli.options import Name, address_of, with_looks
 from client.cli.past_races import catch_up
-from client.cli.running import finish, keep_own_name, need_terminal, print_sentence, print_text, run, write_new
+from client.cli.running import finish, keep_own_name, need_terminal, print_sentence, run, write_new
 from client.connection.address import Address
 from client.connection.errors import Failure
 from client.connection.http import fetch_record
@@ -35,7 +35,7 @@ from client.text.past_races import past_race
 from client.tui.app import run_replay
 from client.tui.replay.export import TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
 from client.tui.start import AppOutcome, UiSettings
-from protocol.command_line import examples
+from protocol.command_line import examples, print_text
 from protocol.pages import is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, from_json
 from protocol.text import clean_chat, is_room_code, read_code

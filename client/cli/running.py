@@ -25,7 +25,7 @@ from client.storage.identity import IdentityError, IdentityStore, default_name, 
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, StartMatch, UiSettings
 from protocol import INTERRUPTED
-from protocol.command_line import folded, harmless
+from protocol.command_line import folded, print_text
 from protocol.text import clean_name
 from protocol.watch_messages import WatchRace
 
@@ -76,13 +76,6 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
             yield from _leaves(error)
         else:
             yield error
-
-
-def print_text(text: str) -> None:
-    """Print for a person. What the terminal might obey is left out, and characters that its encoding lacks become question marks."""
-    encoding = sys.stdout.encoding or "ascii"
-    # Flushed line by line, so that a demonstration can be watched, even through a pipe.
-    print(harmless(text).encode(encoding, "replace").decode(encoding), flush=True)
 
 
 def print_sentence(sentence: str) -> None:

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from client.cli.ending import FAILED, MISUSED, fail
 from client.cli.options import URL_HELP, Json, Name, Url, address_of, code_of, with_looks
-from client.cli.running import need_terminal, print_json, print_sentence, print_text, run, visit
+from client.cli.running import need_terminal, print_json, print_sentence, run, visit
 from client.connection.address import Address
 from client.connection.errors import RequestRefused
 from client.connection.events import Identity
@@ -21,7 +21,7 @@ from client.storage.commitments import CommitmentStore, DayCheck, check_days
 from client.storage.identity import IdentityStore, home_folder
 from client.text.runs import board_lines, board_title, challenge_lines, moment_text
 from client.tui.start import UiSettings
-from protocol.command_line import examples, show_help
+from protocol.command_line import examples, print_text, show_help
 from protocol.errors import ErrorCode
 from protocol.run_messages import (
     Challenge,

@@ -10,11 +10,11 @@ import typer
 from client.cli.ending import MISUSED, fail
 from client.cli.looks import USED
 from client.cli.options import Force, palette_from, settings_of
-from client.cli.running import keep_usual, print_sentence, print_text, write_new
+from client.cli.running import keep_usual, print_sentence, write_new
 from client.storage.identity import home_folder
 from client.tui.drawing.theme import BUILT_IN, PALETTES, built_in
 from client.tui.drawing.theme_file import text_of
-from protocol.command_line import examples, show_help
+from protocol.command_line import examples, print_text, show_help
 
 app = typer.Typer(rich_markup_mode=None)
 theme_app = typer.Typer(

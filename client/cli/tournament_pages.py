@@ -14,7 +14,7 @@ import typer
 from client.cli.ending import MISUSED, fail
 from client.cli.looks import prints
 from client.cli.options import Force, Json, Url, address_of
-from client.cli.running import print_json, print_sentence, print_text, there_already, write_new
+from client.cli.running import print_json, print_sentence, there_already, write_new
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
 from client.text.tables import table_lines
 from client.text.tournaments import (
@@ -28,7 +28,7 @@ from client.text.tournaments import (
     result_text,
     title_text,
 )
-from protocol.command_line import examples
+from protocol.command_line import examples, print_text
 from protocol.text import clean_name, read_code
 from protocol.tournaments import EntrantDocument, RoundDocument, TableDocument, TournamentDocument, TournamentListing, is_tournament_id
 

@@ -16,7 +16,7 @@ from client.tui.actions import Action, Do, Key, Pick, Typed
 from client.tui.keymap import Command
 from client.tui.scene import Scene
 from client.tui.telling import Teller, hint_line, question_lines, score_line, table_lines
-from protocol.command_line import harmless
+from protocol.command_line import print_text
 
 WELCOME: Final = "Carpet Race by lines. help tells what can be typed."
 NOTHING: Final = "There is nothing to do now. help tells what can be typed."
@@ -100,8 +100,7 @@ class Lines:
 
     def _say(self, text: str) -> None:
         self._has_said = True
-        encoding = sys.stdout.encoding or "ascii"
-        print(harmless(text).encode(encoding, "replace").decode(encoding), flush=True)
+        print_text(text)
 
     def take(self, line: str) -> None:
         """Do what was typed; whatever it was, something is said, at once or when the answer comes."""

@@ -138,14 +138,10 @@ def _search(scene: Scene) -> News:
 def question_lines(scene: Scene) -> list[str]:
     """The open question, and how it is answered."""
     question = scene.ui.question
-    return (
-        []
-        if question is None
-        else [
-            question.text,
-            *(f"{key}: {line}{'' if line[-1:] in '.!?' else '.'}" for key, line in zip(question.keys, question.lines, strict=True)),
-        ]
-    )
+    if question is None:
+        return []
+    answers = (f"{key}: {line}" for key, line in zip(question.keys, question.lines, strict=True))
+    return [question.text, *(text if text[-1] in ".!?" else f"{text}." for text in answers)]
 
 
 def _room(scene: Scene, room: RoomModel) -> News:
