@@ -75,7 +75,7 @@ class Error(Struct, frozen=True, kw_only=True, tag_field="type", tag="error"):
 
     code: one from the error table, or one that this program does not know, from a newer server. fault: client, state or server.
     message: a sentence for people. path: the field at fault, or empty. ref: the refused message's `ref`, or 0.
-    retry_after_ms: how long to wait before asking again; 0 if waiting does not help.
+    retry_after_ms: how long to wait before asking again; 0 if the server does not say.
     """
 
     code: str
