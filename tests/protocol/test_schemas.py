@@ -14,7 +14,8 @@ from openapi_spec_validator.validation.exceptions import OpenAPIValidationError
 from protocol.record import Record, to_json
 from protocol.room_events import Result
 from protocol.schemas import NAMES, PAGES, SCHEMAS, make_document
-from tests.protocol.test_specification import MESSAGES, PAGE_SECTIONS, SECTIONS, chapter, example_of, table, tag
+from tests.protocol.specification import chapter, table
+from tests.protocol.test_specification import MESSAGES, PAGE_SECTIONS, SECTIONS, example_of, tag
 
 
 @pytest.fixture(scope="module")

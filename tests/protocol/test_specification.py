@@ -1,6 +1,6 @@
 """protocol/README.md against the code: every message, field, type, limit, error and example in it is what the program sends.
 
-The specification's tables have fixed shapes, which are parsed here. A test that fails prints the table that the code calls for.
+A test that fails prints the table that the code calls for.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -89,8 +88,7 @@ from server.solver.winnable import BUDGET, MAX_SEEDS
 from server.spectate import spectator
 from server.spectate.room_spectators import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KEPT
 from server.spectate.spectator_registry import FORGIVEN_S, RESULT_S
-
-README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encoding="utf-8")
+from tests.protocol.specification import README, Section, chapter, sections, table
 
 CLIENT = get_args(ClientMessage)
 TO_ONE = (
@@ -127,49 +125,6 @@ SETS: dict[str, tuple[str, ...]] = {
     "TournamentFormat": get_args(TournamentFormat),
     "TournamentPhase": get_args(TournamentPhase),
 }
-
-
-# ---- reading the specification
-
-
-class Section(NamedTuple):
-    """One `###` heading: its first table (header and rows) and its example."""
-
-    header: list[str]
-    rows: list[list[str]]
-    example: str | None
-
-
-def chapter(title: str) -> str:
-    """The text under a `##` heading."""
-    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
-    assert found is not None, f"the specification has no chapter {title!r}"
-    return found.group(1)
-
-
-def table(body: str) -> tuple[list[str], list[list[str]]]:
-    """The first table of a text, as header and rows of cells."""
-    lines: list[list[str]] = []
-    for line in body.splitlines():
-        if line.startswith("|"):
-            lines.append([cell.strip() for cell in line.strip("|").split("|")])
-        elif lines:
-            break
-    if not lines:
-        return [], []
-    assert all(len(cells) == len(lines[0]) for cells in lines), f"a row of another length under {lines[0]}"
-    return lines[0], lines[2:]
-
-
-def sections(title: str) -> dict[str, Section]:
-    parts = re.split(r"^### (.+)\n", chapter(title), flags=re.MULTILINE)[1:]
-    found: dict[str, Section] = {}
-    for name, body in zip(parts[::2], parts[1::2], strict=True):
-        examples = re.findall(r"^```json\n(.*?)^```$", body, re.MULTILINE | re.DOTALL)
-        assert name not in found, f"{name} is described twice"
-        assert len(examples) <= 1, f"{name} has {len(examples)} examples"
-        found[name] = Section(*table(body), examples[0] if examples else None)
-    return found
 
 
 # ---- what the code says
