@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import itertools
+import math
 import re
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.cards import card_text
+from server.race.rating import NEW, Rating, rate
 from server.rules.catalogue import RULE_SETS
 from server.rules.position import Position
 from tests.protocol.specification import chapter, table
@@ -107,3 +109,43 @@ def test_a_redeal_follows_from_the_specification_alone(rules: str) -> None:
         stock = waste if rules in ("crazy-quilt", "indian-carpet") else shuffled(waste, seed, f"redeal:{number}")
         assert [card_text(card) for card in position.stock] == stock
         assert not position.waste
+
+
+def rerated(places: list[int], before: list[Rating]) -> list[tuple[float, float]]:
+    """Mean and deviation of each seat after a race, as the chapter on ratings says."""
+    seats = range(len(places))
+    mu = [rating.mu for rating in before]
+    v = [rating.sigma**2 + (25 / 300) ** 2 for rating in before]
+    c = math.sqrt(sum(v[s] + (25 / 6) ** 2 for s in seats))
+    after = []
+    for i in seats:
+        earlier = [q for q in seats if places[q] <= places[i]]
+        p = {q: math.exp(mu[i] / c) / sum(math.exp(mu[s] / c) for s in seats if places[s] >= places[q]) for q in earlier}
+        omega = v[i] / c * sum(((q == i) - p[q]) / places.count(places[q]) for q in earlier)
+        gamma = math.sqrt(v[i]) / c
+        delta = gamma * v[i] / c**2 * sum(p[q] * (1 - p[q]) / places.count(places[q]) for q in earlier)
+        is_shared = places.count(places[i]) > 1
+        sigma = before[i].sigma if is_shared else min(before[i].sigma, math.sqrt(v[i] * (1 - delta)))
+        after.append((mu[i] + omega, sigma))
+    return after
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.builds(Rating, st.floats(0, 50), st.floats(1, 25 / 3), st.just(0))), min_size=2, max_size=8)
+)
+def test_ratings_follow_from_the_specification_alone(field: list[tuple[int, Rating]]) -> None:
+    places, before = [place for place, _ in field], [rating for _, rating in field]
+    for rating, expected in zip(rate(places, before), rerated(places, before), strict=True):
+        assert (rating.mu, rating.sigma) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_example_of_ratings_is_what_the_server_makes_of_the_places() -> None:
+    _, rows = table(chapter("Ratings of players"))
+    known: dict[str, Rating] = {}
+    for _, race in itertools.groupby(rows, key=lambda row: row[0]):
+        seats = list(race)
+        names, places = [row[1] for row in seats], [int(row[2]) for row in seats]
+        after = rate(places, [known.get(name, NEW) for name in names])
+        known |= zip(names, after, strict=True)
+        assert [row[3:] for row in seats] == [[f"{rating.mu:.6f}", f"{rating.sigma:.6f}", str(rating.worth)] for rating in after]
+    assert len(known) == 3
