@@ -88,6 +88,7 @@ from server.solver.winnable import BUDGET, MAX_SEEDS
 from server.spectate import spectator
 from server.spectate.room_spectators import COUNT_S, LINES_A_SECOND, LINES_AT_ONCE, LINES_KEPT
 from server.spectate.spectator_registry import FORGIVEN_S, RESULT_S
+from server.tournaments.events import KIND
 from tests.protocol.specification import README, Section, chapter, sections, table
 
 CLIENT = get_args(ClientMessage)
@@ -170,9 +171,11 @@ def type_text(kind: inspect.Type) -> str:
         case inspect.UnionType(types=types) if {each.cls for each in types if isinstance(each, inspect.StructType)} == set(EVENTS):
             return "room event"
         case inspect.UnionType(types=(one, inspect.NoneType())):
-            return f"{type_text(one)} or null"
+            inner = type_text(one)
+            return f"({inner}) or null" if " of " in inner else f"{inner} or null"
         case inspect.VarTupleType(item_type=item, min_length=least, max_length=most):
-            return f"list of {f'{least or 0}–{most} ' if most is not None else ''}{type_text(item)}"
+            inner = type_text(item)
+            return f"list of {f'{least or 0}–{most} ' if most is not None else ''}{f'({inner})' if ' or ' in inner else inner}"
         case inspect.DictType(key_type=key, value_type=value):
             return f"map of {type_text(key)} to {type_text(value)}"
         case inspect.LiteralType(values=values):
@@ -275,9 +278,25 @@ def test_only_move_records_are_lists() -> None:
     assert not any(info(message).array_like for message in MESSAGES)
 
 
-def test_the_sets_of_texts_are_complete() -> None:
-    rows = SHARED_SECTIONS["Sets of texts"].rows
+def test_the_closed_sets_of_texts_are_those_of_the_code() -> None:
+    header, rows = SHARED_SECTIONS["Sets of texts"].header, SHARED_SECTIONS["Sets of texts"].rows
+    assert header == ["closed set", "texts"]
     assert {row[0].strip("`"): tuple(row[1].replace("`", "").split()) for row in rows} == SETS
+
+
+def test_the_open_sets_are_fields_in_which_any_text_is_valid() -> None:
+    closed_too = chapter("Shared values").partition("\n### Sets of texts\n")[2]
+    header, rows = table(closed_too.partition("The texts of these fields are **open**")[2])
+    assert header == ["open", "what to do about a text that you do not know"]
+    for field, _ in rows:
+        owner, _, name = field.strip("`").partition(".")
+        cells = (SECTIONS.get(owner) or SHARED_SECTIONS[owner]).rows
+        assert next(kind for of, kind, *_ in cells if of == f"`{name}`") in ("text", "text or null", "list of text"), field
+
+
+def test_the_kinds_of_decisions_are_those_of_the_code() -> None:
+    meaning = next(row[-1] for row in SHARED_SECTIONS["LoggedDecision"].rows if row[0] == "`kind`")
+    assert set(re.findall("`(.+?)`", meaning)) == set(KIND.values())
 
 
 # ---- examples
