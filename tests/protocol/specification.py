@@ -10,11 +10,12 @@ README = (Path(__file__).parents[2] / "protocol" / "README.md").read_text(encodi
 
 
 class Section(NamedTuple):
-    """One `###` heading: its first table (header and rows) and its example."""
+    """One `###` heading: its text, and in it its first table (header and rows) and its example."""
 
     header: list[str]
     rows: list[list[str]]
     example: str | None
+    text: str
 
 
 def chapter(title: str) -> str:
@@ -45,5 +46,5 @@ def sections(title: str) -> dict[str, Section]:
         examples = re.findall(r"^```json\n(.*?)^```$", body, re.MULTILINE | re.DOTALL)
         assert name not in found, f"{name} is described twice"
         assert len(examples) <= 1, f"{name} has {len(examples)} examples"
-        found[name] = Section(*table(body), examples[0] if examples else None)
+        found[name] = Section(*table(body), examples[0] if examples else None, body)
     return found

@@ -273,6 +273,14 @@ def test_a_shared_value_has_the_fields_of_its_table(struct: type) -> None:
     check_table(struct, SHARED_SECTIONS[struct.__name__])
 
 
+@pytest.mark.parametrize("message", CLIENT, ids=tag)
+def test_each_request_says_what_its_answer_is(message: type) -> None:
+    prose = SECTIONS[tag(message)].text.partition("\n|")[0].partition("\n```")[0]
+    answer = " ".join(prose.split()).partition(" Answer: ")[2]
+    assert re.match(r"(`[a-z-]+`|\[`[a-z-]+`\]\(#[a-z-]+\))", answer), "no `Answer:` followed by the name of a message"
+    assert {*re.findall(r"^\[?`([a-z-]+)`", answer)} <= set(SECTIONS)
+
+
 def test_only_move_records_are_lists() -> None:
     assert [struct.__name__ for struct in SHARED if info(struct).array_like] == ["MoveRecord"]
     assert not any(info(message).array_like for message in MESSAGES)
