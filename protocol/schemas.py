@@ -63,14 +63,18 @@ PAGES: Final[Mapping[str, PageAddress]] = {
     "/races/{id}/boards.json": PageAddress("Every position of a race that is over.", RaceBoards, _NOT_YET),
     "/races/{id}/review.json": PageAddress("What was possible in a race that is over.", RaceReview, _NOT_YET),
     "/players/{name}/races.json": PageAddress(
-        "The races of a player, newest first.", History, _NOT_THERE, {"limit": _limit(PAGE_RACES), "before": {"type": "string"}}
+        "The races of a player, newest first.",
+        History,
+        (*_NOT_THERE, HTTPStatus.BAD_REQUEST),
+        {"limit": _limit(PAGE_RACES), "before": {"type": "string"}},
     ),
     "/races.json": PageAddress("Who is here, and which races can be joined or watched.", Lobby),
-    "/ladder.json": PageAddress("The best players by rating.", Ladder, query={"limit": _limit(LADDER_PLAYERS)}),
+    "/ladder.json": PageAddress("The best players by rating.", Ladder, (HTTPStatus.BAD_REQUEST,), {"limit": _limit(LADDER_PLAYERS)}),
     "/search.json": PageAddress(
         "Players, races, tournaments and deals of the day.",
         Found,
-        query={"q": {"type": "string", "maxLength": SEARCH_CHARACTERS}, "rules": {"type": "string"}},
+        (HTTPStatus.BAD_REQUEST,),
+        {"q": {"type": "string", "maxLength": SEARCH_CHARACTERS}, "rules": {"type": "string"}},
     ),
     "/daily.json": PageAddress("The deals of the day.", Dailies),
     "/daily/{date}/{rules}.json": PageAddress("The board of the deal of a day.", Runs, _NOT_THERE),

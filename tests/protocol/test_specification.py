@@ -16,12 +16,13 @@ from msgspec import inspect
 
 from protocol import DEFAULT_PORT, room_events, text, views
 from protocol.cards import card_text, fresh_deck, rank
-from protocol.client_messages import ClientMessage
+from protocol.client_messages import PRICES, ClientMessage
 from protocol.codec import JSON, MAX_CLIENT_MESSAGE, MAX_DEPTH, MAX_SERVER_MESSAGE, MSGPACK, SUBPROTOCOLS, Decoder, encode
 from protocol.errors import ERRORS, CloseCode, Fault
 from protocol.pages import (
     LADDER_PLAYERS,
     PAGE_RACES,
+    SEARCH_CHARACTERS,
     BoardStep,
     Found,
     FoundPlayer,
@@ -76,7 +77,7 @@ from protocol.tournaments import (
 from protocol.watch_messages import Board, Watched, WatchMessage
 from server.config import Settings
 from server.net.connection import BAD_MESSAGES
-from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, TARGET_CHARACTERS
+from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, QUERY_FIELDS, TARGET_CHARACTERS
 from server.pages.ladder import USUAL_PLAYERS
 from server.pages.races import USUAL_RACES
 from server.race.timing import KEPT_ROUND_TRIPS, MAX_CREDIT_MS
@@ -408,6 +409,13 @@ def test_figures_in_the_text_are_those_of_the_code() -> None:
     assert f"The `countdown` comes {STEP_S:.0f} seconds after the last player was ready, or a multiple of {STEP_S:.0f}" in race
 
 
+def test_the_prices_of_requests_are_those_of_the_code() -> None:
+    told = re.search(r"Some requests count for several: (.+?)\. ", " ".join(chapter("A connection").split()))
+    assert told is not None
+    priced = [(re.findall("`(.+?)`", names), int(price)) for names, price in re.findall(r"(.+?) for (\d+)(?:; |$)", told[1])]
+    assert {name: price for names, price in priced for name in names} == {tag(message): price for message, price in PRICES.items()}
+
+
 def test_the_quick_phrases_are_those_of_the_code() -> None:
     phrases = chapter("Quick phrases")
     assert (PHRASES_AT_ONCE, PHRASES_A_SECOND) == (10, 1)
@@ -494,6 +502,8 @@ def test_figures_about_pages_are_those_of_the_code() -> None:
     text = " ".join(chapter("Over HTTP").split())
     assert f"`limit`, 1–{PAGE_RACES} races on the page, {USUAL_RACES} if absent" in text
     assert f"1–{LADDER_PLAYERS} players, {USUAL_PLAYERS} if absent" in text
+    assert f"400 `q` has more than {SEARCH_CHARACTERS} characters, or `rules` is not the id of a rule set |" in text
+    assert f"it has a query field twice or more than {QUERY_FIELDS} of them" in text
     assert f"longer than {TARGET_CHARACTERS} characters" in text
     assert f"more than {PAGES_A_SECOND:g} a second from one address, after {PAGES_AT_ONCE} at once" in text
 
