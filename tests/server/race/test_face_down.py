@@ -148,6 +148,28 @@ def test_what_another_has_seen_lies_open_and_what_nobody_else_needs_hidden_does_
         assert see_face_down(position, turns, seen_by_player(waiting)) == see(position)
 
 
+@pytest.mark.parametrize("rules", [rules for rules in RULE_SETS if rule_set(rules).redeals])
+def test_behind_a_redeal_a_card_lies_face_down_until_the_others_have_seen_it_and_if_it_shuffles_until_they_have_made_it_too(
+    rules: str,
+) -> None:
+    position = rule_set(rules).deal(bytes(32))
+    turns, passes = first_turns(position), []
+    while moves := [move for move in position.legal_moves() if move in ("s", "r")]:
+        before, position = position, position.play(moves[0])
+        turns = turns_after(turns, before, moves[0], position)
+        passes.append((position, turns))
+    assert position.redeals_left == 0
+    for position, turns in passes:
+        for other, _ in passes:
+            waste = see_face_down(position, turns, seen_by_player(other)).waste
+            unseen = max(len(waste) - len(other.waste), 0)
+            if position.rules.reshuffles:
+                unseen = {-1: 0, 0: unseen, 1: len(waste)}[min(max(other.redeals_left - position.redeals_left, -1), 1)]
+            elif other.redeals_left < other.rules.redeals:
+                unseen = 0
+            assert [card == FACE_DOWN for card in waste] == [number >= len(waste) - unseen for number in range(len(waste))]
+
+
 def test_a_seat_that_waits_is_shown_nothing_of_its_own_stock() -> None:
     driven = counting_down(options(rules="colorado"))
     boards = DelayedBoards(0, seats=2)
