@@ -3,7 +3,7 @@
 import { clean, element, nameOf } from "./dom.js";
 
 /** @typedef {{entrant: string | null, isNobody: boolean, home: number | null, hasWon: boolean}} Side isNobody: nobody comes here from the match that feeds it */
-/** @typedef {{name: string, sides: Side[], isBye: boolean, isVoid: boolean, race: string | null}} Match isVoid: both have forfeited it, and nobody goes on */
+/** @typedef {{name: string, sides: Side[], isBye: boolean, race: string | null, winner?: string | null, loser?: string | null}} Match winner and loser: null for nobody, none while it is open */
 
 /** All rounds of a tournament: those of its document, with the tables that are told live. @param {any} document @param {any} told */
 export function roundsOf(document, told) {
@@ -21,13 +21,13 @@ export function bracketOf(rounds, isDouble) {
   if (!first.length) return [];
   const size = 2 ** Math.ceil(Math.log2(Math.max(...first)));
   const made = new Map();
+  const make = (name, sources) => {
+    made.set(name, matchOf(name, tables.get(name), sources.map(([which, from]) => made.get(from)[which])));
+    return made.get(name);
+  };
   const column = (letter, number, count, title) => ({
     title,
-    matches: Array.from({ length: count }, (_, at) => {
-      const name = count === 1 && "FR".includes(letter) ? letter : `${letter}${number}-${at + 1}`;
-      made.set(name, matchOf(name, tables.get(name), feeders(name).map((from) => made.get(from))));
-      return made.get(name);
-    }),
+    matches: Array.from({ length: count }, (_, at) => make(`${letter}${number}-${at + 1}`, sourcesOf(letter, number, at + 1, count))),
   });
   const winners = [];
   for (let [number, count] = [1, size]; count >= 1; number += 1, count /= 2) {
@@ -36,42 +36,49 @@ export function bracketOf(rounds, isDouble) {
   if (!isDouble) return [{ title: "Bracket", columns: winners }];
   const losers = [];
   for (let [number, count] = [1, size / 2]; count >= 1; number += 1, count /= number % 2 ? 2 : 1) losers.push(column("L", number, count, `Round ${number}`));
-  const end = [column("F", 0, 1, "Final"), ...(tables.has("R") ? [column("R", 0, 1, "Decider")] : [])];
+  const [best] = winners.at(-1).matches;
+  // Of two players the one who has lost has the only way back.
+  const last = losers.length ? ["winner", losers.at(-1).matches[0].name] : ["loser", best.name];
+  const end = [{ title: "Final", matches: [make("F", [["winner", best.name], last])] }];
+  if (tables.has("R")) end.push({ title: "Decider", matches: [make("R", [["winner", "F"], ["loser", "F"]])] });
   return [{ title: "Winners", columns: winners }, ...(losers.length ? [{ title: "Losers", columns: losers }] : []), { title: "Final", columns: end }];
 }
 
-/** The matches whose winners meet, as far as that is a matter of their names. */
-function feeders(name) {
-  const [, letter, round, number] = /^([WLFR])(\d*)-?(\d*)$/.exec(name) ?? [];
-  if (Number(round) < 2 || !number) return [];
-  // Among the losers by turns each other's winner, and somebody who comes down.
-  if (letter === "L" && Number(round) % 2 === 0) return [`L${Number(round) - 1}-${number}`];
-  return [2 * Number(number) - 1, 2 * Number(number)].map((at) => `${letter}${Number(round) - 1}-${at}`);
+/** Whose winners or losers meet in a match of the winners' or the losers' rounds, as the server pairs them. number: of the match, of so many in its round.
+ * @param {string} letter @param {number} round @param {number} number @param {number} count @returns {["winner" | "loser", string][]} */
+function sourcesOf(letter, round, number, count) {
+  const neighbours = [2 * number - 1, 2 * number];
+  if (letter === "W") return round === 1 ? [] : neighbours.map((at) => ["winner", `W${round - 1}-${at}`]);
+  if (round === 1) return neighbours.map((at) => ["loser", `W1-${at}`]);
+  if (round % 2) return neighbours.map((at) => ["winner", `L${round - 1}-${at}`]);
+  // Those who come down are by turns reversed and shifted by half: so they meet no one again at once.
+  const fall = round / 2 + 1;
+  const down = fall % 2 ? ((number - 1 + Math.floor(count / 2)) % count) + 1 : count + 1 - number;
+  return [["winner", `L${round - 1}-${number}`], ["loser", `W${fall}-${down}`]];
 }
 
-/** @returns {Match} */
-function matchOf(name, known, fed) {
+/** come: who comes from the matches before; null for nobody, undefined while it is not known. @param {(string | null | undefined)[]} come @returns {Match} */
+function matchOf(name, known, come) {
   if (!known) {
-    const comers = [0, 1].map((at) => fed[at]?.sides.find((side) => side.hasWon)?.entrant ?? null);
-    const isNobody = [0, 1].map((at) => fed[at]?.isVoid ?? false);
     // Whoever meets nobody goes on without a table.
-    const sides = comers.map((entrant, at) => ({ entrant, isNobody: isNobody[at], home: null, hasWon: entrant !== null && isNobody[1 - at] }));
-    return { name, sides, isBye: false, isVoid: isNobody.every(Boolean), race: null };
+    const sides = [0, 1].map((at) => ({ entrant: come[at] ?? null, isNobody: come[at] === null, home: null, hasWon: Boolean(come[at]) && come[1 - at] === null }));
+    const isDecided = sides.some((side) => side.isNobody) && come.every((side) => side !== undefined);
+    return { name, sides, isBye: false, race: null, winner: isDecided ? come[0] ?? come[1] : undefined, loser: isDecided ? null : undefined };
   }
   const { table, isOver } = known;
-  if (!table.counted) return { name, sides: [{ entrant: table.first, isNobody: false, home: null, hasWon: true }], isBye: true, isVoid: false, race: null };
+  if (!table.counted) return { name, sides: [{ entrant: table.first, isNobody: false, home: null, hasWon: true }], isBye: true, race: null, winner: table.first, loser: null };
   const { result } = table;
   const side = (entrant, home, wins) => ({ entrant, isNobody: false, home: result && !result.forfeit ? home : null, hasWon: result?.verdict === wins });
+  const [winner, loser] = { first: [table.first, table.second], second: [table.second, table.first], neither: [null, null] }[result?.verdict] ?? [];
   return {
-    name, isBye: false, isVoid: result?.verdict === "neither", race: isOver ? table.race_ids.at(-1) ?? null : null,
-    sides: inOrder([side(table.first, result?.first_home, "first"), side(table.second, result?.second_home, "second")], fed),
+    name, isBye: false, race: isOver ? table.race_ids.at(-1) ?? null : null, winner, loser,
+    sides: inOrder([side(table.first, result?.first_home, "first"), side(table.second, result?.second_home, "second")], come),
   };
 }
 
 /** As the lines of the tree come in: a table has the better seed first. */
-function inOrder(sides, fed) {
-  const lower = fed[1]?.sides.find((side) => side.hasWon)?.entrant;
-  return lower !== undefined && sides[0].entrant === lower ? [sides[1], sides[0]] : sides;
+function inOrder(sides, come) {
+  return sides[0].entrant === come[1] ? [sides[1], sides[0]] : sides;
 }
 
 /** The bracket as elements. names: of entrants, by id. @param {ReturnType<typeof bracketOf>} groups @param {Map<string, string>} names @param {{last?: number, chosen?: string | null, canLink?: boolean}} [options] last: of how many rounds, the last ones */

@@ -122,6 +122,40 @@ def test_the_tree_has_every_match_of_the_bracket_between_those_that_feed_it() ->
                 assert [side["entrant"] for side in match["sides"]] == winners
 
 
+def test_no_place_of_a_knock_out_that_is_over_is_open_and_all_others_are_known_as_the_server_knows_them() -> None:
+    fields = [
+        (count, double, forfeits, seed)
+        for count in (2, 3, 4, 5, 6, 7, 9, 12, 17)
+        for double in (False, True)
+        for forfeits in (0.0, 0.3, 0.9)
+        for seed in range(2)
+    ]
+    script = """
+        const { bracketOf } = await import(`${web}/bracket.js`);
+        const shown = ({ entrant, isNobody }) => entrant ?? (isNobody ? "nobody" : "open");
+        const sidesOf = (groups) => Object.fromEntries(groups.flatMap(({ columns }) => columns.flatMap(({ matches }) =>
+            matches.map(({ name, sides, isBye }) => [name, [...sides.map(shown), ...(isBye ? ["nobody"] : [])].sort()]))));
+        console.log(JSON.stringify(given.map(([rounds, isDouble]) => sidesOf(bracketOf(rounds, isDouble)))));
+    """
+    for until in (2, 1000):
+        played = [
+            play(field_of(Elimination(double=double), count), by_chance(Random(seed), draws=0, forfeits=forfeits), until)
+            for count, double, forfeits, seed in fields
+        ]
+        told = node(script, [[told_rounds(each), double] for (_, double, _, _), each in zip(fields, played, strict=True)])
+        for tournament, sides in zip(played, told, strict=True):
+            assert isinstance(tournament.format, Elimination)
+            known = {
+                each.match.name: sorted(side or "nobody" for side in (each.first, each.second))
+                for each in tournament.format.standoffs(tournament)
+                # Nobody plays it: its sides were those of the final.
+                if not each.match.reset or each.match.name in sides
+            }
+            assert {name: both for name, both in sides.items() if "open" not in both} == known
+            if until > 2:
+                assert sides.keys() == known.keys()
+
+
 def test_whoever_would_meet_the_winner_of_a_match_that_both_forfeited_meets_nobody_and_wins() -> None:
     def table(match: str, first: str, second: str, verdict: str) -> dict[str, Any]:
         result = {"verdict": verdict, "first_home": 0, "second_home": 0, "forfeit": True}
