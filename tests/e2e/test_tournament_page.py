@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from tests.e2e.browser import Browser, Page, page
 from tests.e2e.commands import running_server
 from tests.e2e.page_checks import breaches, poorly_structured, roles, texts_seen, too_pale, too_wide
-from tests.e2e.peer import Entrant
+from tests.e2e.peer import Entrant, sitting
 
 pytestmark = pytest.mark.slow
 
@@ -126,6 +126,32 @@ def test_it_fits_every_width_and_is_readable_in_light_and_dark(browser: Browser,
         browser.wait(lambda now: texts_seen(now) >= 60, "60 texts")
 
 
+REACHED = """
+    const table = document.querySelector('.columns .standings');
+    const box = table.parentElement;
+    box.scrollLeft = 0;
+    const heads = [...table.querySelectorAll('thead th')];
+    return heads.map((head) => {
+        head.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
+        const [inner, outer] = [head.getBoundingClientRect(), box.getBoundingClientRect()];
+        const isWhole = inner.width > 0 && inner.left >= outer.left - 0.5 && inner.right <= outer.right + 0.5;
+        return isWhole ? head.textContent : `${head.textContent} is not seen`;
+    });
+"""
+
+
+def test_no_tie_break_is_hidden_at_middle_widths_where_the_standings_scroll(browser: Browser, fast_server: str, running: str) -> None:
+    browser.open(page(fast_server, running))
+    wait_for_it(browser)
+    columns = ["Place", "Player", "Points", "Buchholz", "Sonneborn-Berger", "Among equals", "Cards home", "Won, drawn, lost"]
+    for width in (680, 768, 900, 1024, 1100, 1280):
+        browser.look(width=width)
+        browser.expect(lambda now: now.run(REACHED), columns)
+        browser.expect(too_wide, [])
+    scroller = "const box = document.querySelector('.columns .wide'); return [box.tabIndex, getComputedStyle(box).overflowX]"
+    browser.expect(lambda now: now.run(scroller), [0, "auto"])
+
+
 def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, fast_server: str, running: str) -> None:
     browser.open(page(fast_server, running))
     wait_for_it(browser)
@@ -163,7 +189,7 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         newcomer.wait(lambda now: now.all("#name"), "the field for a name")
         newcomer.run("document.getElementById('name').value = 'Carol'")
         newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered.")
+        newcomer.wait_for_text(".part", "You have entered as ")
         director.decide("start-tournament", id=tournament)
         newcomer.press("Check in")
         bob.check_in(tournament)
@@ -186,6 +212,23 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         newcomer.wait_for_text(".verdict", "The deal checks out: it is the shuffle that was committed to.")
         newcomer.expect(lambda now: [line.content[0] for line in now.all(".checks li")], ["✓"] * 7)
         newcomer.wait_for_text(".checks li:last-child", "What you gave when you checked in took part in the shuffle.")
+
+
+def test_whoever_enters_is_told_by_what_name_and_finds_themselves(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Corinna") as director, Entrant(fast_server, "Ysolde") as other:
+        tournament = director.create("Names", format="round-robin", check_in_s=0, pause_s=None, no_show_s=600)
+        other.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait(lambda now: now.all("#name"), "the field for a name")
+        newcomer.run("document.getElementById('name').value = 'Ysolde'")
+        newcomer.press("Enter")
+        newcomer.wait_for_text(".part", "You have entered as Ysolde 2. The director will start it.")
+        newcomer.expect(rows, [["Ysolde"], ["Ysolde 2 (you)"]])
+        newcomer.open(page(fast_server, "/ladder"))
+        director.decide("start-tournament", id=tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait(lambda now: {"Ysolde", "Ysolde 2 (you)"} == {row[1].removesuffix(" (away)") for row in rows(now)}, "their row")
+        newcomer.expect(lambda now: {"Ysolde", "Ysolde 2 (you)"} == meters(now).keys(), True)
 
 
 COUNT_CONNECTIONS = """
@@ -212,7 +255,7 @@ def test_whoever_enters_while_the_server_cannot_write_has_entered_as_soon_as_it_
             director.hear_until("error", code="server/cannot-write")
             newcomer.press("Enter")
             newcomer.wait_for_text(".part .notice", "The server cannot save anything just now.")
-        newcomer.wait_for_text(".part", "You have entered.")
+        newcomer.wait_for_text(".part", "You have entered as ")
         # That of a player, and no further one: it was not given up.
         assert newcomer.run("return made") == 1
         # Or it would complain of the server that goes.
@@ -265,7 +308,7 @@ def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothi
         jim.enter(tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered.")
+        newcomer.wait_for_text(".part", "You have entered as ")
         newcomer.open(page(fast_server, "/play"))
         newcomer.wait_for_text(".ways", "Make a link")
         director.decide("start-tournament", id=tournament)
@@ -298,7 +341,7 @@ def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_t
         other.enter(tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered.")
+        newcomer.wait_for_text(".part", "You have entered as ")
         director.decide("start-tournament", id=tournament)
         newcomer.press("Ready")
         first = other.go_to_table()["code"]
@@ -307,15 +350,107 @@ def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_t
         newcomer.press("Stop …")
         newcomer.press("Stop", "dialog")
         other.stop_and_leave()
+        # The next round is paired at once, but the result is to be seen first.
+        newcomer.wait(
+            lambda now: now.shown(".ending")[0] and f"/play/{first}" in now.address and "Round 2: your table" in now.text(".call"),
+            "the result, and the call to the next table",
+        )
         # Nobody has pressed anything since.
         newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within")
         newcomer.wait(lambda now: "/play/" in now.address and f"/play/{first}" not in now.address, "the next table")
         lost = {"verdict": "neither", "forfeit": True}
         director.decide("correct-result", id=tournament, round=2, table=1, result=lost, reason="no time")
-        newcomer.wait_for_text(".play > .notice", "Your table was closed: the tournament's log says why.")
+        newcomer.wait_for_text(".became", "Neither of you won your table: both forfeited. You placed ")
         newcomer.press("To the tournament")
         newcomer.wait_for_text(".part", "You placed ")
         newcomer.expect(breaches, [])
+
+
+def test_whoever_forfeits_a_table_or_wins_it_by_forfeit_is_told_and_taken_to_the_next(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Odile") as director, Entrant(fast_server, "Hugo") as other:
+        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 12}
+        tournament = director.create("Late", **options)
+        other.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.press("Enter")
+        newcomer.wait_for_text(".part", "You have entered as ")
+        director.decide("start-tournament", id=tournament)
+        other.go_to_table()
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
+        lost = "You lost your table by forfeit."
+        newcomer.wait(lambda now: now.text(".became").startswith(f"{lost} You are in as "), "how the table was lost")
+        newcomer.expect(lambda now: now.links(".became a"), [page(fast_server, f"/tournament/{tournament}")])
+        newcomer.expect(breaches, [])
+        director.decide("pair-round", id=tournament, round=2)
+        # Nobody has pressed anything.
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
+        newcomer.wait_for_text(".became", f"Round 1: {lost}")
+        newcomer.driver.refresh()
+        newcomer.wait_for_text(".became", f"Round 1: {lost}")
+        newcomer.press("Ready")
+        newcomer.wait_for_text(".became", "You won your table by forfeit. You placed 1 of 2.")
+
+
+@contextmanager
+def second_round(browser: Browser, server: str) -> Iterator[Callable[[], None]]:
+    """A browser whose player has just left the result of their first round of two. Gives what pairs the second, against Ivo."""
+    with Entrant(server, "Sidonie") as director, Entrant(server, "Ivo") as other:
+        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 600}
+        tournament = director.create("Left", **options)
+        other.enter(tournament)
+        browser.open(page(server, f"/tournament/{tournament}"))
+        browser.press("Enter")
+        browser.wait_for_text(".part", "You have entered as ")
+        director.decide("start-tournament", id=tournament)
+        browser.press("Ready")
+        other.go_to_table()
+        other.start()
+        stop(browser)
+        other.stop_and_leave()
+        browser.press("Leave", ".ending")
+        browser.wait_for_text(".became", "When the next round is paired, this page takes you to your table.")
+        yield lambda: director.decide("pair-round", id=tournament, round=2)
+
+
+def stop(browser: Browser) -> None:
+    """Be dealt cards, and stop at once."""
+    browser.wait(lambda now: now.all(".racing .place"), "the cards")
+    browser.press("Stop …")
+    browser.press("Stop", "dialog")
+
+
+def test_whoever_has_left_a_result_is_taken_to_the_next_table_once_they_write_nothing(newcomer: Browser, fast_server: str) -> None:
+    with second_round(newcomer, fast_server) as pair:
+        newcomer.type("#name", " the Second")
+        pair()
+        called = newcomer.wait_for_text(".call", "Round 2: your table against Ivo")
+        # The page looks several times a second whether to go.
+        newcomer.wait(lambda now: now.text(".call") not in ("", called), "less time")
+        newcomer.wait(lambda now: (now.values("#name")[0] or "").endswith(" the Second"), "what was written")
+        newcomer.run("document.activeElement.blur()")
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
+
+
+def test_the_next_table_takes_nobody_from_what_they_write_in_another_race(newcomer: Browser, fast_server: str) -> None:
+    with second_round(newcomer, fast_server) as pair:
+        newcomer.press("Make a link")
+        newcomer.wait(lambda now: now.all("#say") or "/play/" in now.address, "another race")
+        code = newcomer.run("return location.pathname.split('/').at(-1)")
+        with sitting(fast_server, "Jost", code=code) as guest:
+            guest.ready()
+            newcomer.press("Ready")
+            guest.start()
+            stop(newcomer)
+            guest.stop()
+            newcomer.wait(lambda now: now.shown(".ending")[0], "the result")
+            newcomer.type("#say", "Would you like")
+            pair()
+            newcomer.wait_for_text(".call", "Round 2: your table against Ivo")
+            guest.send("say", code=code, phrase="well-played")
+            newcomer.wait_for_text(".lines", "Well played!")
+            newcomer.expect(lambda now: (now.values("#say"), code in now.address), (["Would you like"], True))
+            newcomer.press("Leave", ".ending")
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
 
 
 ANSWER_AND_LOSE = """
@@ -369,7 +504,7 @@ def test_whoever_checks_in_without_a_connection_is_told_that_it_may_not_be_done(
         tournament = director.create("Cut off", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered.")
+        newcomer.wait_for_text(".part", "You have entered as ")
         director.decide("start-tournament", id=tournament)
         newcomer.wait_for_text(".part", "Check in, or you will be left out.")
         newcomer.run(PRESS_UNCONNECTED)
@@ -379,7 +514,7 @@ def test_whoever_checks_in_without_a_connection_is_told_that_it_may_not_be_done(
         newcomer.wait_for_text(".part .notice", "The connection was lost before the answer came.")
         newcomer.wait(lambda now: not now.text("#connection"), "the connection")
         newcomer.press("Check in")
-        newcomer.wait_for_text(".part", "You are in.")
+        newcomer.wait_for_text(".part", "You are in as ")
         newcomer.expect_text(".part .notice", "")
         newcomer.run("dispatchEvent(new Event('offline'))")
         newcomer.wait(lambda now: not now.text("#connection"), "the connection")

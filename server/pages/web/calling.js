@@ -1,10 +1,14 @@
-// The call to one's table of a tournament: what it says, how long one has to be there and ready, and when there is nothing left to go to.
+// The call to one's table of a tournament: what it says, how long one has to be there and ready, and when there is nothing left to go to; and what
+// became of the table before, of which whoever forfeits it hears nothing else.
 //
-// Nobody is told that a call stands no longer. So its tournament is followed as long as it does.
+// Nobody is told that a call stands no longer, or why a table was closed. So the tournament is followed, with the tables of that round.
 
 import { announce, clean, clockText, element, setText } from "./dom.js";
+import { ownPart, ownResultSentence, tableOf, wayTo } from "./entering.js";
 import { holds } from "./model.js";
 import { isDone } from "./tournaments.js";
+
+/** @typedef {{id: string, round: number}} Round of a tournament */
 
 export class Call {
   /** @type {import("carpet-wire").Called | null} */
@@ -12,8 +16,13 @@ export class Call {
   #until = null;
   #heldAt = null;
   #said = null;
-  /** The tournament that is followed; empty for none. */
-  #followed = "";
+  /** What is followed. @type {Round | null} */
+  #followed = null;
+  /** Of what became of their table there they are to be told. @type {Round | null} */
+  #closed = null;
+  /** What they were told of that. @type {(Round & {result: string, next: string}) | null} */
+  #became = null;
+  #me = "";
 
   /** @param {{send: (message: import("carpet-wire").ClientMessage) => boolean}} connection */
   constructor(connection) {
@@ -27,23 +36,63 @@ export class Call {
   /** @param {import("carpet-wire").ServerMessage} message @param {number} now */
   hear(message, now) {
     if (message.type === "called") this.#take(message, now);
-    else if (message.type === "tournament" && message.id === this.#called?.id) this.#look(message, now);
     else if (holds(message)) this.#heldAt ??= now;
+    else if (message.type === "tournament") {
+      if (message.id === this.#called?.id) this.#look(message, now);
+      if (message.id === this.#closed?.id && message.round === this.#closed.round) this.#tell(message);
+    }
   }
 
   #take(called, now) {
-    const { code, round, opponent, until_ms: left } = called;
+    const { id, code, round, opponent, until_ms: left } = called;
     this.#called = called;
     this.#set(left, now);
+    const isTold = this.#became?.id === id && Boolean(this.#became.result || this.#became.round === round);
+    const isAsked = this.#closed?.id === id;
+    // Whoever has forfeited the table before may have been elsewhere, and this page be a new one.
+    if (isTold) this.#closed = null;
+    else if (!isAsked) this.#closed = round > 1 ? { id, round: round - 1 } : null;
     setText(this.text, `Round ${round}: your table${opponent ? ` against ${clean(opponent)}` : ""} waits for you.`);
     this.go.setAttribute("href", wayTo(code));
   }
 
   #look(told, now) {
-    const { round, table: number } = this.#called;
+    const { id, round, table: number } = this.#called;
     const table = told.round === round ? told.tables.find((each) => each.table === number) : null;
-    if (isDone(told) || told.rounds.at(-1)?.number > round || (table && table.result !== null)) this.#called = null;
+    // Before they have come.
+    if (table?.result) this.#closed = { id, round };
+    if (isDone(told) || told.rounds.at(-1)?.number > round || table?.result) this.#called = null;
     else if (table) this.#set(table.no_show_ms, now);
+  }
+
+  /** What became of their table. */
+  #tell(told) {
+    const { id, round } = this.#closed;
+    const before = this.became?.sentence;
+    const table = tableOf(told, this.#me);
+    const result = table?.result ? ownResultSentence(table, this.#me) : "";
+    // The end of a race that they have raced they have seen.
+    const isNews = this.#became || this.#called?.id !== id || table?.result?.forfeit || table?.result?.ruled;
+    this.#became = isNews ? { id, round, result, next: told.round === told.rounds.length ? ownPart(told, this.#me).next : "" } : null;
+    if (this.#called?.id === id || isDone(told)) this.#closed = null;
+    const sentence = this.became?.sentence;
+    if (sentence && sentence !== before) announce(sentence);
+  }
+
+  /** Of which tournament a table was closed, and what became of it. @returns {{id: string, sentence: string} | null} */
+  get became() {
+    if (!this.#became) return null;
+    const { id, round, result, next } = this.#became;
+    if (this.#called?.id !== id) return { id, sentence: [result, next].filter(Boolean).join(" ") };
+    return { id, sentence: result && this.#called.round > round ? `Round ${round}: ${result}` : "" };
+  }
+
+  /** They hold no seat at their table any more. @param {import("./played.js").PlayedRace} room */
+  closed(room) {
+    const [id, round] = room.shared.id.split("/");
+    if (this.#called?.code === room.code) this.#called = null;
+    this.#closed = { id, round: Number(round) };
+    this.#became = { ...this.#closed, result: "", next: "" };
   }
 
   #set(left, now) {
@@ -51,10 +100,16 @@ export class Call {
     this.#heldAt = null;
   }
 
+  /** me: the player's id. */
+  up(me) {
+    this.#me = me;
+    this.#followed = null;
+  }
+
   /** With the connection: after the next hello it is repeated, if it still stands. */
   lost() {
     this.#called = null;
-    this.#followed = "";
+    this.#followed = null;
   }
 
   /** Milliseconds until whoever is missing at the table in this room forfeits; null where none of them does. @param {string} code @param {number} now */
@@ -63,18 +118,21 @@ export class Call {
   }
 
   #follow() {
-    const { id = "", round = null } = this.#called ?? {};
-    if (id === this.#followed) return;
-    if (this.#followed) this.connection.send({ type: "follow-tournament", id: this.#followed, follow: false });
+    const before = this.#followed;
+    const { id = "", round = null } = this.#closed ?? this.#called ?? {};
+    if (id === (before?.id ?? "") && round === (before?.round ?? null)) return;
+    if (before && id !== before.id) this.connection.send({ type: "follow-tournament", id: before.id, follow: false });
     if (id) this.connection.send({ type: "follow-tournament", id, round });
-    this.#followed = id;
+    this.#followed = id ? { id, round } : null;
   }
 
-  /** here: the code of the race that the page is about. room: the one that the player sits in. Returns where the table is that waits elsewhere;
+  /** here: the code of the race that the page is about. room: the one that the player sits in. Returns the code of the table that waits elsewhere;
    * null where none does. @param {string | null} here @param {import("./played.js").PlayedRace | null} room @param {number} now @returns {string | null} */
   show(here, room, now) {
     // Once they race there the call has been followed.
     if (room && room.code === this.#called?.code && !room.isToBegin) this.#called = null;
+    // What became of one table is of no interest at the end of another.
+    if (room && !(room.tournament && room.isToBegin)) this.#closed = this.#became = null;
     this.#follow();
     const called = this.#called;
     this.node.hidden = called === null || called.code === here;
@@ -84,11 +142,6 @@ export class Call {
     // Read out once, and not every second.
     if (called !== this.#said) announce(this.node.firstElementChild.textContent);
     this.#said = called;
-    return wayTo(called.code);
+    return called.code;
   }
-}
-
-/** To a seat that is the player's. @param {string} code */
-function wayTo(code) {
-  return `/play/${encodeURIComponent(code)}#sit`;
 }

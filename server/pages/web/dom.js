@@ -118,6 +118,13 @@ export function setNotice(node, text) {
   if (text) node.scrollIntoView({ block: "nearest" });
 }
 
+/** Whether something is written in the field that has the focus, or a question stands over the page. */
+export function isTyping() {
+  /** @type {any} */
+  const field = document.activeElement;
+  return document.querySelector("dialog[open]") !== null || Boolean(field?.matches("input:not([type='checkbox']), textarea") && field.value.trim());
+}
+
 /** Have a node hold what `make` makes of `of`: made anew only where that is not what it was, so that a focus or a choice in it stays. */
 export function fill(node, of, make) {
   const key = JSON.stringify(of);

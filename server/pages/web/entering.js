@@ -2,7 +2,7 @@
 
 import { hex } from "./sha256.js";
 import { UNSENT, playerHello, watcherHello } from "./connection.js";
-import { announce, button, clean, clockText, counted, element, field, setNotice, setText } from "./dom.js";
+import { announce, button, clean, clockText, counted, element, field, isTyping, setNotice, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField, otherNameSentence } from "./start.js";
@@ -23,20 +23,27 @@ export function isFieldClosed({ rounds, options }) {
   return rounds.length > 0 && (CLOSED.includes(options.format) || rounds.length >= options.rounds);
 }
 
-/** What somebody can do, and what they are to do. me: their id, empty for a guest. @param {any} told a `Tournament` @param {string} me */
+/** An entrant's table of the round that is told; null where they have none. @param {any} told a `Tournament` @param {string} me */
+export function tableOf(told, me) {
+  return told.tables.find((table) => [table.first, table.second].includes(me)) ?? null;
+}
+
+/** What somebody can do, and what they are to do. me: their id, empty for a guest. next: what is next for them, without what their table of the round came to. @param {any} told a `Tournament` @param {string} me */
 export function ownPart(told, me) {
   const own = told.entrants.find((entrant) => entrant.id === me) ?? null;
   const plays = own !== null && !own.withdrawn;
   const isOver = isDone(told);
   const isLast = told.round === told.rounds.length;
-  const mine = isLast && plays ? told.tables.find((table) => [table.first, table.second].includes(me)) ?? null : null;
+  const mine = isLast && plays ? tableOf(told, me) : null;
   const table = mine !== null && mine.code !== null && mine.result === null ? mine : null;
+  const result = mine?.result ? ownResultSentence(mine, me) : "";
+  const next = nextSentence(told, { own, plays, isOver, mine, table });
   return {
-    own, plays, table,
+    own, plays, table, next,
     canEnter: !plays && !isOver && !isFieldClosed(told),
     canCheckIn: plays && !isOver && !own.checked_in && told.phase !== "registration" && told.options.check_in_s > 0,
     canLeave: plays && !isOver,
-    sentence: sentenceOf(told, { own, plays, isOver, mine, table }),
+    sentence: [result, next].filter(Boolean).join(" "),
   };
 }
 
@@ -50,7 +57,8 @@ function isRaced({ counted, code, sides }) {
   return counted && code !== null && sides.some((side) => side.state === "racing");
 }
 
-function sentenceOf(told, { own, plays, isOver, mine, table }) {
+/** What is next for somebody, or what has become of them. */
+function nextSentence(told, { own, plays, isOver, mine, table }) {
   if (isOver) {
     const reason = told.phase === "ended" ? endingOf(told)?.reason : "";
     const row = own && told.standings.find((each) => each.entrant === own.id && each.won + each.drawn + each.lost > 0);
@@ -62,14 +70,14 @@ function sentenceOf(told, { own, plays, isOver, mine, table }) {
   if (!plays && !told.rounds.length) return "To play: enter, check in when it is time, and go to your table.";
   if (!plays) return isFieldClosed(told) ? "" : "You can still enter, and play from the next round on.";
   if (!own.checked_in && told.phase === "check-in") return "Check in, or you will be left out.";
-  if (told.phase === "registration") return `You have entered. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;
-  if (mine?.result) return `${ownResultSentence(mine, own.id)} The round goes on.`;
+  if (told.phase === "registration") return `You have entered as ${clean(own.name)}. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;
+  if (mine?.result && told.rounds.at(-1).open !== 0) return "The round goes on.";
   // Struck, drawn or broken off.
   const waits = told.phase === "running" && mine !== null && mine.code === null && told.tables.some(isRaced);
   if (waits) return "Your table races again when the other tables are done. This page takes you there.";
-  if (isOut(told, own.id)) return "You are out, and can watch the rest of it here.";
-  if (told.phase === "paused") return "You are in. When the tournament goes on, this page takes you to your table.";
-  return "You are in. When the next round is paired, this page takes you to your table.";
+  if (isOut(told, own.id)) return "You are out, and can watch the rest of it.";
+  if (told.phase === "paused") return `You are in as ${clean(own.name)}. When the tournament goes on, this page takes you to your table.`;
+  return `You are in as ${clean(own.name)}. When the next round is paired, this page takes you to your table.`;
 }
 
 /** "You won your table, 52 : 31 cards.", as one of its two sides is told; their own cards come first. @param {any} table with its result @param {string} me */
@@ -87,6 +95,20 @@ export function ownResultSentence({ first, second, result }, me) {
   if (forfeit) return `${told} by forfeit${ruled}.`;
   if (isByTime(result)) return `${told}, ${mine} : ${others} cards: ${hasWon ? "you" : "they"} had them first.`;
   return `${told}, ${mine} : ${others} cards${ruled}.`;
+}
+
+/** So much is left for who is taken to their table to be ready there. */
+export const HURRY_MS = 15_000;
+
+/** Whether somebody is in the midst of a line or a choice that would go with the page, and there is time to end it. left: until they have to be at their table,
+ * in milliseconds; null where it waits. @param {number | null} left */
+export function isInTheMidst(left) {
+  return (left === null || left > HURRY_MS) && isTyping();
+}
+
+/** To a seat that is the player's. @param {string} code */
+export function wayTo(code) {
+  return `/play/${encodeURIComponent(code)}#sit`;
 }
 
 /** Why an entrant plays no more, by `out` of `TournamentEntrant`: a word or two, and what they themselves are told. These are the terminal's. */
@@ -201,7 +223,7 @@ export class TakingPart {
   hear(message) {
     const asked = this.#asked.find(({ ref }) => "ref" in message && message.ref === ref);
     this.#asked = this.#asked.filter((each) => each !== asked);
-    if (message.type === "called" && message.id === this.id) this.#goTo(message.code);
+    if (message.type === "called" && message.id === this.id) this.#goTo(message.code, message.until_ms);
     else if (message.type === "you-are") this.name.show(message.name);
     else if (message.type === "decided" && asked) announce("It is done.");
     else if (message.type === "error" && message.code === "hello/unknown-token") {
@@ -219,17 +241,15 @@ export class TakingPart {
     setNotice(this.notice, text);
   }
 
-  #goTo(code) {
+  /** left: milliseconds until whoever is missing there forfeits, or null. */
+  #goTo(code, left) {
     // A table that was there when the page was opened is gone to by its link.
     if (this.#codes?.has(code) !== false) return;
+    if (isInTheMidst(left)) return;
     // A page that nobody looks at takes no race from the window in which somebody plays.
     if (!this.#isPlayer && document.visibilityState !== "visible") return;
     this.#codes.add(code);
-    location.assign(this.#tableAt(code));
-  }
-
-  #tableAt(code) {
-    return `/play/${encodeURIComponent(code)}#sit`;
+    location.assign(wayTo(code));
   }
 
   /** @param {any} told a `Tournament` @param {number} since milliseconds since it was told */
@@ -242,8 +262,8 @@ export class TakingPart {
     if (table && isFirst) this.#codes.add(table.code);
     // Whoever only directs has no other part in it than what they are told.
     this.node.hidden = !part.sentence && !part.canEnter && this.notice.hidden;
-    const left = table?.no_show_ms === null || !table ? "" : ` ${clockText(Math.max(table.no_show_ms - since, 0))} left until whoever is missing forfeits.`;
-    setText(this.sentence, part.sentence + left);
+    const left = table && table.no_show_ms !== null ? Math.max(table.no_show_ms - since, 0) : null;
+    setText(this.sentence, part.sentence + (left === null ? "" : ` ${clockText(left)} left until whoever is missing forfeits.`));
     this.name.node.hidden = this.me !== "" || !part.canEnter;
     this.codeField.hidden = !part.canEnter || !told.by_code || part.own !== null;
     this.enter.hidden = !part.canEnter;
@@ -252,7 +272,7 @@ export class TakingPart {
     this.leave.hidden = !part.canLeave;
     this.go.hidden = !table;
     if (!table) return;
-    this.go.setAttribute("href", this.#tableAt(table.code));
-    this.#goTo(table.code);
+    this.go.setAttribute("href", wayTo(table.code));
+    this.#goTo(table.code, left);
   }
 }

@@ -6,7 +6,7 @@ import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, ring, setNotice, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending, headline, lastSentence, whoAsks } from "./ending.js";
-import { checkIn } from "./entering.js";
+import { HURRY_MS, checkIn, isInTheMidst, wayTo } from "./entering.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
@@ -33,6 +33,8 @@ const SAID = 2;
 const CHECKED_IN = 8;
 /** So long what was said last is shown in a race. */
 const LINE_MS = 8000;
+/** And so long a result, before the next table is gone to. */
+const RESULT_MS = 8000;
 
 export class PlayPage {
   #rules = new Map();
@@ -44,11 +46,12 @@ export class PlayPage {
   #boardAsked = "";
   #lineUntil = 0;
   #beckons = "";
-  /** Whether they have raced at a table of a tournament, and not left it: then the next one is gone to by itself. */
+  /** Whether they have sat at a table of a tournament: then the next one is gone to by itself. */
   #isPlaying = false;
+  /** The code of the table that they have been taken to, or have come to: it is not gone to by itself once more. */
   #goesTo = "";
-  /** Whether their table was closed without a race. */
-  #isDecided = false;
+  /** When a result came to be seen that still is. @type {number | null} */
+  #resultAt = null;
   /** Told once more at the seat that they are on their way to. */
   #otherName = "";
 
@@ -88,7 +91,7 @@ export class PlayPage {
     this.former = element("p", { class: "actions" });
     this.call = new Call(connection);
     this.due = element("p", { class: "notice actions", role: "status", hidden: true });
-    this.back = element("p", { class: "actions", hidden: true });
+    this.back = element("p", { class: "actions became", hidden: true }, this.became = element("span", {}), this.toTournament = element("a", {}, "To the tournament"));
     this.look = element("div", { class: "waiting-room" }, this.terms, this.lookedRules, element("p", { class: "actions" }, this.take));
     this.stopLooking = button("Stop looking", () => this.#ask({ type: "quick-match", cancel: true }));
     this.looking = element("div", {}, this.lookingText = element("p", { class: "summary", role: "status" }), element("p", { class: "actions" }, this.stopLooking));
@@ -135,6 +138,7 @@ export class PlayPage {
     this.#rules = byId(welcome.rules);
     this.start.show(welcome);
     const { token, name } = keeping.identity;
+    this.call.up(welcome.player);
     const isOnTheWay = this.player.up(welcome, this.code);
     if (!token && this.player.isPlayer) this.#note(this.#otherName = otherNameSentence(name, welcome.name));
     this.name.show(this.player.isPlayer ? this.player.name : null);
@@ -222,15 +226,17 @@ export class PlayPage {
         this.#note(this.#otherName);
         this.#otherName = "";
         this.elsewhere.hidden = true;
+        if (this.player.room.tournament) {
+          this.#isPlaying = true;
+          this.#goesTo = this.code;
+        }
         history.replaceState(null, "", `/play/${encodeURIComponent(this.code)}`);
         if (!about.isNew) break;
         announce("You have a seat.");
         this.#beckon("You have a seat");
         break;
       case "left":
-        this.#isPlaying &&= about !== "left";
-        this.#isDecided = about === "called-off" && this.back.firstElementChild !== null;
-        this.#note((this.#isDecided && "Your table was closed: the tournament's log says why.") || (about === "closed" && this.#endedBecause) || (LEFT[about] ?? "You are no longer in a race."));
+        this.#left(about);
         this.#endedBecause = "";
         this.code = null;
         history.replaceState(null, "", "/play");
@@ -269,6 +275,17 @@ export class PlayPage {
     }
   }
 
+  #left({ reason, room }) {
+    const isByThemselves = reason === "left";
+    const isDecided = reason === "called-off" && room?.tournament;
+    this.#note(isDecided ? "" : (reason === "closed" && this.#endedBecause) || (LEFT[reason] ?? "You are no longer in a race."));
+    this.#resultAt = isByThemselves ? null : performance.now();
+    if (!room?.tournament || (isByThemselves && room.isToBegin)) return;
+    this.call.closed(room);
+    // It may be raced once more.
+    if (!isByThemselves) this.#goesTo = "";
+  }
+
   #refused(error) {
     const { room } = this.player;
     if (holds(error)) this.#looked?.hold(error.message, performance.now());
@@ -298,12 +315,14 @@ export class PlayPage {
       button("Check in", () => this.#ask({ ...checkIn(id, commitment), ref: CHECKED_IN })));
   }
 
-  /** From a table back to its tournament. */
+  /** From a table back to its tournament, with what became of the one before. */
   #showBack(room) {
-    const tournament = room?.tournament ?? "";
-    this.back.hidden = room ? !tournament || room.phase === "racing" : !this.#isDecided;
-    if (!tournament || this.back.firstElementChild) return;
-    this.back.append(element("a", { href: `/tournament/${encodeURIComponent(tournament)}` }, "To the tournament"));
+    const { became } = this.call;
+    const tournament = room ? room.tournament : became?.id;
+    this.back.hidden = !tournament || room?.phase === "racing";
+    if (this.back.hidden) return;
+    setText(this.became, became?.id === tournament ? became.sentence : "");
+    this.toTournament.setAttribute("href", `/tournament/${encodeURIComponent(tournament)}`);
   }
 
   #announce(event) {
@@ -468,13 +487,21 @@ export class PlayPage {
     this.waiting.show(room, rules, now, this.call.left(room.code, now));
   }
 
+  /** Whether the table that waits is gone to by itself now: when the result before has been seen, as long as there is time for that. Once: asked for again,
+   * a page that is slow to come would begin anew. @param {string} table */
+  #isTakenTo(table, room, now) {
+    if (!this.#isPlaying || table === this.#goesTo || (room && !(room.phase === "over" && room.tournament))) return false;
+    const left = this.call.left(table, now);
+    const isSeen = this.#resultAt === null || now - this.#resultAt >= RESULT_MS || (left !== null && left <= HURRY_MS);
+    return isSeen && !isInTheMidst(left);
+  }
+
   #tick() {
     const { room } = this.player;
     const now = performance.now();
     const table = this.call.show(this.code, room, now);
-    if (room && !room.isToBegin) this.#isPlaying = Boolean(room.tournament);
-    // Once: asked for again, a page that is slow to come would begin anew.
-    if (table && table !== this.#goesTo && this.#isPlaying && (!room || room.phase === "over")) location.assign(this.#goesTo = table);
+    if (room) this.#resultAt = room.phase === "over" ? this.#resultAt ?? now : null;
+    if (table && this.#isTakenTo(table, room, now)) location.assign(wayTo(this.#goesTo = table));
     this.facts.hidden = room?.phase === "racing" && now < this.#lineUntil;
     this.lastLine.hidden = !this.facts.hidden;
     if (!room) return;

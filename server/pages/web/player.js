@@ -246,12 +246,13 @@ export class Player extends Hand {
   }
 
   #gone(reason) {
+    const { room } = this;
     this.room = null;
     this.drop();
     this.#asked.clear();
     this.#isBehind = false;
     this.#readyBy = 0;
-    this.tell("left", reason);
+    this.tell("left", { reason, room });
   }
 
   #refused(error, now) {

@@ -226,7 +226,7 @@ export class TournamentPage {
     this.noTables.hidden = told.tables.length > 0;
     const entrants = byId(told.entrants);
     const isOver = told.rounds.find((round) => round.number === told.round)?.open === 0;
-    showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver));
+    showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver, this.part.me));
   }
 
   #showStandings(told) {
@@ -242,7 +242,7 @@ export class TournamentPage {
     // In the check-in, those who are missing come before the others.
     const here = told.phase === "check-in" ? [...told.entrants].sort((one, other) => Number(one.checked_in) - Number(other.checked_in)) : told.entrants;
     const seen = isPaired ? told.standings : here.map((entrant) => ({ entrant: entrant.id }));
-    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told));
+    showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told, this.part.me));
   }
 
   #showLog(told) {
@@ -289,15 +289,15 @@ class Table {
       element("p", { class: "bar-head" }, this.number, this.word), this.score, this.bodies, element("p", { class: "watch" }, this.link)));
   }
 
-  /** isOver: the round is, so that records can be had. */
-  show(table, entrants, cards, isOver) {
-    const key = JSON.stringify([table, isOver]);
+  /** isOver: the round is, so that records can be had. me: who looks on. */
+  show(table, entrants, cards, isOver, me) {
+    const key = JSON.stringify([table, isOver, me]);
     this.#elapsed = table.result === null && table.sides.some((side) => side.state === "racing") ? table.elapsed_ms : null;
     if (key === this.#shown) return;
     this.#shown = key;
     const names = [table.first, table.second].map((side) => {
       const entrant = entrants.get(side);
-      return element("span", {}, nameOf(side === null ? "the house" : entrant?.name ?? side), entrant?.bot ? " (bot)" : "");
+      return element("span", {}, nameOf(side === null ? "the house" : entrant?.name ?? side), entrant?.bot ? " (bot)" : side === me ? " (you)" : "");
     });
     setText(this.number, `Table ${table.table}${table.match ? ` · ${clean(table.match)}` : ""}`);
     this.score.hidden = table.result === null && table.counted;
@@ -308,7 +308,7 @@ class Table {
     this.bodies.hidden = !isRaced;
     if (isRaced) {
       table.sides.forEach((side, at) => this.bars[at]?.show({
-        name: side.name, bot: side.entrant === null || (entrants.get(side.entrant)?.bot ?? null), home: side.home, cards,
+        name: side.name, bot: side.entrant === null || (entrants.get(side.entrant)?.bot ?? null), isOwn: side.entrant === me, home: side.home, cards,
         word: STATE_WORDS[side.state] || (!side.present ? "not there yet" : side.state !== "waiting" ? "" : { true: "ready", false: "not ready yet" }[side.ready] ?? ""),
       }));
       arrange(this.bodies, this.bars.slice(0, table.sides.length).map((each) => each.node));
@@ -342,12 +342,13 @@ class Row {
     this.node = element("tr", {});
   }
 
-  /** told: the `Tournament`. */
-  show(row, entrant, { phase, tie_breaks }) {
-    const key = JSON.stringify([row, entrant, phase]);
+  /** told: the `Tournament`. me: who looks on. */
+  show(row, entrant, { phase, tie_breaks }, me) {
+    const isOwn = row.entrant === me;
+    const key = JSON.stringify([row, entrant, phase, isOwn]);
     if (key === this.#shown) return;
     this.#shown = key;
-    const marks = `${entrant?.bot ? " (bot)" : ""}${entrant?.withdrawn ? ` (${outWord(entrant)})` : ""}${phase === "check-in" && !entrant?.withdrawn ? (entrant?.checked_in ? " ● checked in" : " ○ not checked in yet") : ""}${entrant?.here || entrant?.withdrawn || ["over", "ended"].includes(phase) ? "" : " (away)"}`;
+    const marks = `${entrant?.bot ? " (bot)" : isOwn ? " (you)" : ""}${entrant?.withdrawn ? ` (${outWord(entrant)})` : ""}${phase === "check-in" && !entrant?.withdrawn ? (entrant?.checked_in ? " ● checked in" : " ○ not checked in yet") : ""}${entrant?.here || entrant?.withdrawn || ["over", "ended"].includes(phase) ? "" : " (away)"}`;
     const name = element("th", { scope: "row" }, element("a", { href: `#path=${encodeURIComponent(row.entrant)}` }, nameOf(entrant?.name ?? row.entrant)), marks);
     if (row.place === undefined) return this.node.replaceChildren(name);
     this.node.replaceChildren(element("td", {}, String(row.place)), name, element("td", {}, quarters(2 * row.half_points)),

@@ -355,13 +355,13 @@ def test_the_answer_to_one_request_is_not_taken_for_that_to_another() -> None:
 def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is() -> None:
     script = """
         const { ownPart } = await import(`${web}/entering.js`);
-        const own = { id: "me", withdrawn: false, checked_in: false };
+        const own = { id: "me", name: "Ida 2", withdrawn: false, checked_in: false };
         const told = (phase, more = {}) => ({
           phase, entrants: [own], rounds: [], round: 0, tables: [], standings: [{ entrant: "me", place: 2, won: 1, drawn: 0, lost: 0 }],
           options: { format: "swiss", check_in_s: 60 }, log: [], ...more });
         const table = { table: 4, first: "a", second: "me", code: "KXQWZP", result: null };
         const result = { verdict: "second", first_home: 5, second_home: 5 };
-        const round = { rounds: [1, 2], round: 2, tables: [table] };
+        const round = { rounds: [{ open: 0 }, { open: 1 }], round: 2, tables: [table] };
         const raced = { ...table, first: "b", second: "c", counted: true, sides: [{ state: "racing" }] };
         const struck = { entrants: [{ ...own, checked_in: true }], tables: [raced, { ...table, code: null, sides: [] }] };
         const cases = [
@@ -384,22 +384,22 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
     """
     assert node(script, None) == [
         ["enter", "To play"],
-        ["leave", "You have entered"],
+        ["leave", "You have entered as Ida 2"],
         ["check in", "leave", "Check in"],
         ["check in", "leave", "KXQWZP", "Table 4 is yours"],
-        ["check in", "leave", "You are in"],
+        ["check in", "leave", "You are in as Ida 2"],
         ["check in", "leave", "You won your table"],
         ["enter", "You can still enter"],
         [""],
         ["enter", "You are not playing any more"],
         ["You placed 2 of 1"],
-        ["leave", "You are in"],
+        ["leave", "You are in as Ida 2"],
         ["leave", "Your table races again when the other tables are done"],
-        ["leave", "You are in"],
+        ["leave", "You are in as Ida 2"],
         ["leave", "You are out"],
-        ["leave", "You are in"],
+        ["leave", "You are in as Ida 2"],
         ["leave", "You are out"],
-        ["leave", "You are in"],
+        ["leave", "You are in as Ida 2"],
     ]
 
 
@@ -453,10 +453,11 @@ def test_whoever_is_called_to_their_table_is_told_how_long_they_have() -> None:
 def test_a_call_stands_until_the_race_runs_the_table_is_decided_or_the_tournament_is_over() -> None:
     script = f"""{DOCUMENT}
         const {{ Call }} = await import(`${{web}}/calling.js`);
-        const called = {{ type: "called", id: "KWPRTM", name: "Open", round: 2, table: 1, race: 1, code: "HKTRWM", opponent: "Tom",
+        const called = {{ type: "called", id: "KWPRTM", name: "Open", round: 1, table: 1, race: 1, code: "HKTRWM", opponent: "Tom",
             bot: null, until_ms: 45_900 }};
-        const told = (more = {{}}, table = {{}}) => ({{ type: "tournament", id: "KWPRTM", phase: "running", round: 2,
-            rounds: [{{ number: 1 }}, {{ number: 2 }}], tables: [{{ table: 1, result: null, no_show_ms: 30_000, ...table }}], ...more }});
+        const told = (more = {{}}, table = {{}}) => ({{ type: "tournament", id: "KWPRTM", phase: "running", round: 1, entrants: [], log: [],
+            standings: [], options: {{ format: "swiss", rounds: 9 }}, rounds: [{{ number: 1 }}],
+            tables: [{{ table: 1, result: null, no_show_ms: 30_000, ...table }}], ...more }});
         const after = (...steps) => {{
             const sent = [];
             const call = new Call({{ send: ({{ id, follow = true }}) => sent.push(follow ? `follow ${{id}}` : `leave ${{id}}`) }});
@@ -472,14 +473,79 @@ def test_a_call_stands_until_the_race_runs_the_table_is_decided_or_the_tournamen
             after(), after(told()), after({{ ...told({{ phase: "over" }}), id: "QWRTPS" }}), after(at("waiting")),
             after(held), after(held, told()), after(told({{ phase: "over" }})),
             after(told({{ phase: "ended" }})), after(told({{}}, {{ result: {{ forfeit: true }} }})),
-            after(told({{ round: 3, rounds: [{{ number: 3 }}], tables: [] }})), after(at("racing")), after((call) => call.lost()),
+            after(told({{ round: 2, rounds: [{{ number: 2 }}], tables: [] }})), after(at("racing")), after((call) => call.lost()),
         ]));
     """
     follows = ["follow KWPRTM"]
     stands = [[False, left, follows] for left in (34_900, 20_000, 34_900, 34_900, 44_900, 20_000)]
     gone = [True, None, [*follows, "leave KWPRTM"]]
-    # With its connection nothing is followed any more.
-    assert node(script, None) == [*stands, *[gone] * 5, [True, None, follows]]
+    # What comes next is told as well, but with its connection nothing is followed any more.
+    assert node(script, None) == [*stands, *[gone] * 2, [True, None, follows], *[gone] * 2, [True, None, follows]]
+
+
+def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once_and_of_no_race_that_they_have_raced() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Call }} = await import(`${{web}}/calling.js`);
+        const call = (round) => ({{ type: "called", id: "KWPRTM", name: "Open", round, table: 1, race: 1, code: `CODE-${{round}}`,
+            opponent: "Tom", bot: null, until_ms: 45_900 }});
+        const room = (round, phase) => ({{ code: `CODE-${{round}}`, isToBegin: phase === "waiting", phase, tournament: "KWPRTM",
+            shared: {{ kind: "round", id: `KWPRTM/${{round}}` }} }});
+        const entrants = [{{ id: "me", name: "Ida", withdrawn: false, checked_in: true }}];
+        const told = (round, result, more) => ({{ type: "tournament", id: "KWPRTM", phase: "running", round, entrants, log: [], standings: [],
+            options: {{ format: "swiss", rounds: 9, check_in_s: 0 }}, rounds: [{{ number: 1, open: 1 }}],
+            tables: [{{ table: 1, first: "tom", second: "me", counted: true, code: null, sides: [], result, no_show_ms: null }}], ...more }});
+        const [lost, won, raced] = given;
+        const paired = {{ rounds: [{{ number: 1, open: 0 }}, {{ number: 2, open: 1 }}] }};
+        const after = (...steps) => {{
+            const followed = [];
+            const call = new Call({{ send: ({{ follow = true, round }}) => followed.push(follow ? round : 0) }});
+            call.up("me");
+            let seat = null;
+            for (const step of steps) {{
+                if (step.type) call.hear(step, 1000);
+                else if (step.left) call.closed(step.left);
+                else seat = step.seat;
+                if (step.left) seat = null;
+                call.show(seat?.code ?? null, seat, 1000);
+            }}
+            return [call.became?.sentence ?? "", followed];
+        }};
+        const at = (round, phase = "waiting") => ({{ seat: room(round, phase) }});
+        const left = (round, phase = "waiting") => ({{ left: room(round, phase) }});
+        const between = {{ phase: "between", rounds: [{{ number: 1, open: 0 }}] }};
+        const paused = {{ phase: "paused" }};
+        console.log(JSON.stringify([
+            after(call(1), at(1), left(1), told(1, lost)), after(call(1), at(1), left(1), told(1, won, between)),
+            // Before they have come to it.
+            after(call(1), told(1, lost)),
+            after(call(1), at(1), left(1), call(2), told(1, lost, paired), at(2)),
+            // By a page that knows nothing yet.
+            after(call(2), told(1, lost, paired)), after(call(2), told(1, raced, paired)),
+            after(at(1, "racing"), at(1, "over"), call(2), told(1, raced, paired)),
+            after(at(1, "over"), left(1, "over"), told(1, raced, between), call(2)),
+            after(call(1), at(1), left(1), told(1, null, paused)), after(call(1), at(1), left(1), told(1, null, paused), call(1), at(1)),
+            after(call(2), told(1, lost, paired), at(2), at(2, "racing")),
+            after(call(1), at(1), left(1), told(1, lost, {{ phase: "ended", log: [{{ kind: "end", reason: "no light" }}] }})),
+        ]));
+    """
+    lost, won = (TableResult(verdict=verdict, forfeit=True) for verdict in ("first", "second"))
+    raced = TableResult(verdict="second", first_home=9, second_home=10)
+    next_ = "You are in as Ida. When the next round is paired, this page takes you to your table."
+    is_lost, is_raced = "You lost your table by forfeit.", "You won your table, 10 : 9 cards."
+    assert node(script, msgspec.to_builtins([lost, won, raced])) == [
+        [f"{is_lost} The round goes on.", [1]],
+        [f"You won your table by forfeit. {next_}", [1]],
+        [f"{is_lost} The round goes on.", [1]],
+        [f"Round 1: {is_lost}", [1, 2]],
+        [f"Round 1: {is_lost}", [1, 2]],
+        ["", [1, 2]],
+        ["", [2]],
+        [f"Round 1: {is_raced}", [1, 2]],
+        ["You are in as Ida. When the tournament goes on, this page takes you to your table.", [1]],
+        ["", [1]],
+        ["", [1, 2, 0]],
+        [f"{is_lost} Reason: no light.", [1, 0]],
+    ]
 
 
 def test_a_big_screen_says_how_long_somebody_is_waited_for() -> None:
