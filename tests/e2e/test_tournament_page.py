@@ -368,7 +368,7 @@ def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_t
 
 def test_whoever_forfeits_a_table_or_wins_it_by_forfeit_is_told_and_taken_to_the_next(newcomer: Browser, fast_server: str) -> None:
     with Entrant(fast_server, "Odile") as director, Entrant(fast_server, "Hugo") as other:
-        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 12}
+        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 48}
         tournament = director.create("Late", **options)
         other.enter(tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
@@ -392,7 +392,7 @@ def test_whoever_forfeits_a_table_or_wins_it_by_forfeit_is_told_and_taken_to_the
 
 
 @contextmanager
-def second_round(browser: Browser, server: str) -> Iterator[Callable[[], None]]:
+def second_round(browser: Browser, server: str) -> Iterator[Callable[[], object]]:
     """A browser whose player has just left the result of their first round of two. Gives what pairs the second, against Ivo."""
     with Entrant(server, "Sidonie") as director, Entrant(server, "Ivo") as other:
         options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 600}

@@ -4,9 +4,12 @@
 // Nobody is told that a call stands no longer, or why a table was closed. So the tournament is followed, with the tables of that round.
 
 import { announce, clean, clockText, element, setText } from "./dom.js";
-import { ownPart, ownResultSentence, tableOf, wayTo } from "./entering.js";
+import { HURRY_MS, isInTheMidst, ownPart, ownResultSentence, tableOf, wayTo } from "./entering.js";
 import { holds } from "./model.js";
 import { isDone } from "./tournaments.js";
+
+/** So long a result is seen before the next table is gone to. */
+const RESULT_MS = 8000;
 
 /** @typedef {{id: string, round: number}} Round of a tournament */
 
@@ -115,6 +118,14 @@ export class Call {
   /** Milliseconds until whoever is missing at the table in this room forfeits; null where none of them does. @param {string} code @param {number} now */
   left(code, now) {
     return this.#called?.code === code && this.#until !== null ? Math.max(this.#until - (this.#heldAt ?? now), 0) : null;
+  }
+
+  /** Whether it is time to go to the table that waits: what somebody looks at or writes they may end first, as long as they have time for it.
+   * resultAt: when a result came to be seen that still is. @param {number | null} resultAt @param {number} now */
+  isDue(resultAt, now) {
+    const left = this.left(this.#called.code, now);
+    const isSeen = resultAt === null || now - resultAt >= RESULT_MS || (left !== null && left <= HURRY_MS);
+    return isSeen && !isInTheMidst(left);
   }
 
   #follow() {

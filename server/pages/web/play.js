@@ -6,7 +6,7 @@ import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, ring, setNotice, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending, headline, lastSentence, whoAsks } from "./ending.js";
-import { HURRY_MS, checkIn, isInTheMidst, wayTo } from "./entering.js";
+import { checkIn, wayTo } from "./entering.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
@@ -33,8 +33,6 @@ const SAID = 2;
 const CHECKED_IN = 8;
 /** So long what was said last is shown in a race. */
 const LINE_MS = 8000;
-/** And so long a result, before the next table is gone to. */
-const RESULT_MS = 8000;
 
 export class PlayPage {
   #rules = new Map();
@@ -487,21 +485,14 @@ export class PlayPage {
     this.waiting.show(room, rules, now, this.call.left(room.code, now));
   }
 
-  /** Whether the table that waits is gone to by itself now: when the result before has been seen, as long as there is time for that. Once: asked for again,
-   * a page that is slow to come would begin anew. @param {string} table */
-  #isTakenTo(table, room, now) {
-    if (!this.#isPlaying || table === this.#goesTo || (room && !(room.phase === "over" && room.tournament))) return false;
-    const left = this.call.left(table, now);
-    const isSeen = this.#resultAt === null || now - this.#resultAt >= RESULT_MS || (left !== null && left <= HURRY_MS);
-    return isSeen && !isInTheMidst(left);
-  }
-
   #tick() {
     const { room } = this.player;
     const now = performance.now();
     const table = this.call.show(this.code, room, now);
     if (room) this.#resultAt = room.phase === "over" ? this.#resultAt ?? now : null;
-    if (table && this.#isTakenTo(table, room, now)) location.assign(wayTo(this.#goesTo = table));
+    const isBetween = !room || (room.phase === "over" && room.tournament);
+    // Once: asked for again, a page that is slow to come would begin anew.
+    if (table && table !== this.#goesTo && this.#isPlaying && isBetween && this.call.isDue(this.#resultAt, now)) location.assign(wayTo(this.#goesTo = table));
     this.facts.hidden = room?.phase === "racing" && now < this.#lineUntil;
     this.lastLine.hidden = !this.facts.hidden;
     if (!room) return;

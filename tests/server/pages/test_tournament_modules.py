@@ -491,9 +491,9 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         const room = (round, phase) => ({{ code: `CODE-${{round}}`, isToBegin: phase === "waiting", phase, tournament: "KWPRTM",
             shared: {{ kind: "round", id: `KWPRTM/${{round}}` }} }});
         const entrants = [{{ id: "me", name: "Ida", withdrawn: false, checked_in: true }}];
-        const told = (round, result, more) => ({{ type: "tournament", id: "KWPRTM", phase: "running", round, entrants, log: [], standings: [],
-            options: {{ format: "swiss", rounds: 9, check_in_s: 0 }}, rounds: [{{ number: 1, open: 1 }}],
-            tables: [{{ table: 1, first: "tom", second: "me", counted: true, code: null, sides: [], result, no_show_ms: null }}], ...more }});
+        const told = (round, result, more) => ({{ type: "tournament", id: "KWPRTM", phase: "running", round, entrants, log: [],
+            standings: [], options: {{ format: "swiss", rounds: 9, check_in_s: 0 }}, rounds: [{{ number: 1, open: 1 }}],
+            tables: [{{ table: 1, first: "tom", second: "me", code: null, sides: [], result, no_show_ms: null }}], ...more }});
         const [lost, won, raced] = given;
         const paired = {{ rounds: [{{ number: 1, open: 0 }}, {{ number: 2, open: 1 }}] }};
         const after = (...steps) => {{
@@ -546,6 +546,27 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         ["", [1, 2, 0]],
         [f"{is_lost} Reason: no light.", [1, 0]],
     ]
+
+
+def test_the_next_table_is_gone_to_when_the_result_was_seen_and_nothing_is_written_or_there_is_no_time_for_that() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Call }} = await import(`${{web}}/calling.js`);
+        const call = new Call({{ send() {{}} }});
+        const due = (until_ms, resultAt, now, {{ text = "", isAsked = false }} = {{}}) => {{
+            document.activeElement = {{ matches: () => true, value: text }};
+            document.querySelector = () => (isAsked ? {{}} : null);
+            call.hear({{ type: "called", id: "KWPRTM", round: 1, table: 1, code: "HKTRWM", opponent: "Tom", until_ms }}, 0);
+            return call.isDue(resultAt, now);
+        }};
+        console.log(JSON.stringify([
+            [due(60_000, null, 0), due(null, null, 0)],
+            [[60_000, 7000], [60_000, 8000], [20_000, 4000], [20_000, 5000], [null, 7000], [null, 8000]]
+                .map(([left, now]) => due(left, 0, now)),
+            [[60_000, 44_000], [60_000, 45_000], [null, 99_000]].map(([left, now]) => due(left, 0, now, {{ text: "Well" }})),
+            [44_000, 45_000].map((now) => due(60_000, null, now, {{ isAsked: true }})),
+        ]));
+    """
+    assert node(script, None) == [[True, True], [False, True, False, True, False, True], [False, True, False], [False, True]]
 
 
 def test_a_big_screen_says_how_long_somebody_is_waited_for() -> None:
