@@ -1,89 +1,57 @@
-"""What a reader of protocol/README.md can compute again, here by nothing but what it says: the deal of every rule set from its seed, and
-ratings from places. Nothing of the program is used on that side, not even its shuffle.
+"""What a reader of protocol/README.md can compute again, here by nothing but what it says: the deal of every rule set from its seed, every
+position that a record's moves lead to, and ratings from places. Nothing of the program is used on that side, not even its shuffle.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from client.game.moves import goes_home
 from protocol.cards import card_text
+from protocol.record import Record, from_json
+from protocol.views import View
 from server.race.rating import NEW, Rating, rate
+from server.race.view import see
 from server.rules.catalogue import RULE_SETS
 from server.rules.position import Position
+from tests.client.replays import record
+from tests.protocol.recomputed import DEALS, MOVES, Game
 from tests.protocol.specification import chapter, table
 
-DEALS = {
-    rules: dict(zip(("decks", "taken out", "slots", "cards home", "layout", "stock"), cells, strict=True))
-    for ids, *cells in table(re.sub("^ +", "", chapter("Fair deals"), flags=re.MULTILINE))[1]
-    for rules in re.findall("`(.+?)`", ids)
-}
-"""The table of the layouts, by rule set."""
+Deal = tuple[dict[str, list[str]], list[str], int]
+"""The cards of each slot, the stock, and how many cards are home."""
 
 
-def words(seed: bytes, label: bytes) -> Iterator[int]:
-    for n in itertools.count():
-        block = hmac.digest(seed, label + n.to_bytes(8, "big"), "sha256")
-        yield from (int.from_bytes(block[at : at + 4], "big") for at in range(0, 32, 4))
+def recomputed(game: Game) -> Deal:
+    return game.piles, game.stock, game.home
 
 
-def shuffled(cards: list[str], seed: bytes, label: str) -> list[str]:
-    """Steps 5 and 6."""
-    stream = words(seed, label.encode())
-    for i in range(len(cards) - 1, 0, -1):
-        j = next(word for word in stream if word < 2**32 - 2**32 % (i + 1)) % (i + 1)
-        cards[i], cards[j] = cards[j], cards[i]
-    return cards
-
-
-def dealt(rules: str, seed: bytes) -> tuple[dict[str, list[str]], list[str], int]:
-    """Step 7: the cards of each slot, the stock, and how many cards are home."""
-    row = DEALS[rules]
-    deck = shuffled([rank + suit for suit in "SHDC" for rank in "A23456789TJQK"] * int(row["decks"]), seed, "deal")
-    home = []
-    if row["taken out"] != "nothing":
-        lifted = {"Aces": "A", "Aces met": "", "Aces and Kings": "AK"}[row["taken out"]]
-        home = [card for card in dict.fromkeys(deck) if card[0] in lifted]
-    for card in home:
-        deck.remove(card)
-    last = re.fullmatch("`a1` to `(.)(.)`", row["slots"])
-    assert last is not None
-    columns = "abcdefghij"[: "abcdefghij".index(last[1]) + 1]
-    piles: dict[str, list[str]] = {f"{column}{number}": [] for number in range(1, int(last[2]) + 1) for column in columns}
-    for pile in piles.values():
-        while row["taken out"] == "Aces met" and deck[0][0] == "A":
-            home.append(deck.pop(0))
-        pile.append(deck.pop(0))
-    if rules == "persian-rug":
-        piles |= {f"p{number}": [deck.pop(0) for _ in range(4)] for number in range(1, 9)}
-    return piles, deck, len(home)
-
-
-def as_served(position: Position) -> tuple[dict[str, list[str]], list[str], int]:
+def as_served(position: Position) -> Deal:
     piles = {slot: [card_text(card) for card in pile] for slot, pile in position.piles.items()}
     return piles, [card_text(card) for card in position.stock], position.home
 
 
-def test_every_rule_set_is_in_the_table_of_layouts() -> None:
-    assert sorted(DEALS) == sorted(RULE_SETS)
+def test_every_rule_set_is_in_the_tables_of_layouts_and_of_moves() -> None:
+    assert sorted(DEALS) == sorted(MOVES) == sorted(RULE_SETS)
 
 
 @pytest.mark.parametrize("rules", RULE_SETS)
 @settings(max_examples=30)
 @given(seed=st.binary(min_size=32, max_size=32))
 def test_the_deal_of_a_seed_follows_from_the_specification_alone(rules: str, seed: bytes) -> None:
-    piles, stock, home = dealt(rules, seed)
-    position = RULE_SETS[rules].deal(seed)
-    assert (piles, stock, home) == as_served(position)
-    assert list(piles) == list(position.piles)
+    game, position = Game(rules, seed), RULE_SETS[rules].deal(seed)
+    assert recomputed(game) == as_served(position)
+    assert list(game.piles) == list(position.piles)
 
 
 @pytest.mark.parametrize("rules", RULE_SETS)
@@ -100,15 +68,83 @@ def test_the_example_of_a_deal_is_what_is_dealt(rules: str) -> None:
 @pytest.mark.parametrize("rules", [rules for rules, row in RULE_SETS.items() if row.redeals])
 def test_a_redeal_follows_from_the_specification_alone(rules: str) -> None:
     seed = bytes(range(32))
-    position = RULE_SETS[rules].deal(seed)
-    for number in range(1, RULE_SETS[rules].redeals + 1):
-        while position.stock:
-            position = position.play("s")
-        waste = [card_text(card) for card in position.waste]
-        position = position.play("r")
-        stock = waste if rules in ("crazy-quilt", "indian-carpet") else shuffled(waste, seed, f"redeal:{number}")
-        assert [card_text(card) for card in position.stock] == stock
+    game, position = Game(rules, seed), RULE_SETS[rules].deal(seed)
+    for _ in range(RULE_SETS[rules].redeals):
+        for move in [*("s" * len(position.stock)), "r"]:
+            game.play(move)
+            position = position.play(move)
+        assert recomputed(game) == as_served(position)
         assert not position.waste
+
+
+def viewed(game: Game) -> View:
+    """What the server shows of a position to its player."""
+    return View(
+        piles={slot: tuple(pile) for slot, pile in game.piles.items()},
+        waste=tuple(game.waste),
+        stock=len(game.stock),
+        stock_next=tuple(game.stock[: RULE_SETS[game.rules].visible_stock]),
+        foundations=game.foundations,
+        pending=game.pending,
+        redeals=game.redeals,
+        home=game.home,
+        moves=tuple(game.moves()),
+    )
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+@given(seed=st.binary(min_size=32, max_size=32), lot=st.integers(), eagerness=st.sampled_from([0, 0.5, 0.9, 1]))
+def test_every_legal_move_and_what_it_does_follows_from_the_specification_alone(
+    rules: str, seed: bytes, lot: int, eagerness: float
+) -> None:
+    """Games in which a card that can go home does so more or less often, until they end."""
+    lots, game, position = Random(lot), Game(rules, seed), RULE_SETS[rules].deal(seed)
+    for _ in range(500):
+        view = see(position)
+        assert viewed(game) == view
+        assert game.stock == [card_text(card) for card in position.stock]
+        if not view.moves:
+            break
+        home = [move for move in view.moves if goes_home(move)]
+        move = lots.choice(home if home and lots.random() < eagerness else view.moves)
+        game.play(move)
+        position = position.play(move)
+    assert game.is_won == position.is_won
+
+
+def check_by_replaying(record: Record) -> None:
+    """Every move of the record is legal, and they lead to its result."""
+    games = [Game(record.rules, bytes.fromhex(record.deal.seed)) for _ in record.seats]
+    plies, home_at_ms = Counter[int](), Counter[int]()
+    for made in record.moves:
+        game = games[made.seat]
+        assert made.move in game.moves()
+        home = game.home
+        game.play(made.move)
+        assert made.home == game.home
+        plies[made.seat] += 1
+        if game.home > home:
+            home_at_ms[made.seat] = made.at_ms
+    for number, (game, seat) in enumerate(zip(games, record.seats, strict=True)):
+        assert (seat.plies, seat.home, seat.home_at_ms) == (plies[number], game.home, home_at_ms[number])
+        assert (seat.state == "won") == game.is_won
+        assert (seat.state == "stalled") == (not game.is_won and not game.moves())
+
+
+@pytest.mark.parametrize("rules", RULE_SETS)
+def test_the_moves_of_a_record_lead_to_its_result(rules: str) -> None:
+    check_by_replaying(record(rules, 3))
+
+
+@pytest.mark.parametrize("file", ["close-race.json", "format-1.json"])
+def test_the_moves_of_a_record_that_was_kept_lead_to_its_result(file: str) -> None:
+    check_by_replaying(from_json((Path(__file__).parents[1] / "data" / "records" / file).read_bytes()))
+
+
+def test_the_limit_of_moves_is_the_one_that_the_specification_says() -> None:
+    said = re.search(r"In `(.+)` a seat is stopped by\s+its ([0-9,]+)th move", chapter("Moves and positions"))
+    assert said is not None
+    assert {rules: row.move_limit for rules, row in RULE_SETS.items() if row.move_limit} == {said[1]: int(said[2].replace(",", ""))}
 
 
 def rerated(places: list[int], before: list[Rating]) -> list[tuple[float, float]]:
