@@ -151,8 +151,8 @@ class WaitingOver(Struct, frozen=True, kw_only=True, tag_field="type", tag="wait
 class Left(Struct, frozen=True, kw_only=True, tag_field="type", tag="left"):
     """This connection is no longer in a room.
 
-    reason: left (as asked), not-ready (kept the others waiting), closed (the host stopped), idle (nobody came), called-off (a run or a
-    tournament table that does not count) or failed (the server's fault).
+    reason: left (as asked), not-ready (kept the others waiting), no-opponent (of a quick match: `waiting-match` follows), closed (the host
+    stopped), idle (nobody came), called-off (a run or a tournament table that does not count) or failed (the server's fault).
     """
 
     code: str

@@ -354,7 +354,8 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         return _at_rest(model)
     model = replace(model, link=_writing(model.link))
     sentence = {
-        "not-ready": f"You kept race {left.code} waiting, and your seat is free again.",
+        "not-ready": f"You kept race {left.code} waiting, and have lost your seat.",
+        "no-opponent": "Your opponent did not get ready, so you are back in the queue, at your old place.",
         "closed": f"Race {left.code} was closed by the host.",
         "idle": f"Race {left.code} was closed: nobody came.",
         "failed": f"Race {left.code} was ended by a fault of the server.",

@@ -1,14 +1,14 @@
 """The queue of players who look for an opponent: who is paired with whom, and when. Pure: the time is passed in.
 
-Two players fit if they accept the same rule set and their ratings differ by no more than either's window, which widens as they wait. No two
-who wait fit each other, and there are never many of them: at one rule set, everybody within a hundred points of somebody else is paired at
-once.
+Two players fit if they accept the same rule set and their ratings differ by no more than either's window, which widens as they wait, and if
+neither has just kept the other waiting for nothing. No two who wait fit each other, and there are seldom many of them: at one rule set,
+everybody within a hundred points of somebody else is paired at once.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,6 +19,10 @@ WIDENED_BY = 50
 STEP_MS = 5_000
 ANYBODY_MS = 60_000
 """After waiting so long, any opponent is better than none."""
+
+APART_MS = 60_000
+"""For so long two are not paired again after one did not turn up for the other; each further time for AGAIN_TIMES as long."""
+AGAIN_TIMES = 5
 
 MOST_WAITING = 300
 """Most players in the queue, so that a look at it takes a few milliseconds. When full, newcomers are refused."""
@@ -66,10 +70,12 @@ def fit(one: QueuedPlayer, other: QueuedPlayer, now_ms: int) -> bool:
 
 
 class MatchQueue:
-    """At most one ticket per player, in the order in which they came."""
+    """At most one ticket per player, in the order in which they began to wait."""
 
     def __init__(self) -> None:
         self._tickets: dict[str, QueuedPlayer] = {}
+        self._apart: dict[frozenset[str], tuple[int, int]] = {}
+        """Two who are not to be paired: until when, and how long that was or is in all."""
 
     def __len__(self) -> int:
         return len(self._tickets)
@@ -84,11 +90,26 @@ class MatchQueue:
         """Let a player wait; or, if they do already, wait for something else without losing the time waited. Raises QueueFull."""
         waits = self._tickets.get(ticket.player)
         if waits is not None:
-            ticket = replace(ticket, since_ms=waits.since_ms)
+            ticket = replace(ticket, since_ms=min(waits.since_ms, ticket.since_ms))
         elif len(self._tickets) >= MOST_WAITING:
             raise QueueFull
         self._tickets[ticket.player] = ticket
+        # Whoever has been put back comes before those who came meanwhile.
+        self._tickets = dict(sorted(self._tickets.items(), key=lambda item: item[1].since_ms))
         return ticket
+
+    def keep_apart(self, player: str, others: Iterable[str], now_ms: int) -> None:
+        """Do not pair this player again soon with these others, who have kept them waiting for nothing."""
+        # What is over is remembered for as long again, so that the next time counts as a further one.
+        self._apart = {pair: (until_ms, ms) for pair, (until_ms, ms) in self._apart.items() if now_ms < until_ms + ms}
+        for other in others:
+            pair = frozenset((player, other))
+            ms = self._apart[pair][1] * AGAIN_TIMES if pair in self._apart else APART_MS
+            self._apart[pair] = (now_ms + ms, ms)
+
+    def _fit(self, one: QueuedPlayer, other: QueuedPlayer, now_ms: int) -> bool:
+        until_ms, _ = self._apart.get(frozenset((one.player, other.player)), (now_ms, 0)) if self._apart else (now_ms, 0)
+        return until_ms <= now_ms and fit(one, other, now_ms)
 
     def leave(self, player: str) -> bool:
         """False if the player was not waiting."""
@@ -97,12 +118,12 @@ class MatchQueue:
     def take_opponent_for(self, player: str, now_ms: int) -> Pair | None:
         """Pair a waiting player with the one who has waited longest of those who fit, if any, and take both out."""
         ticket = self._tickets[player]
-        return next((self._taken(other, ticket) for other in self._tickets.values() if fit(other, ticket, now_ms)), None)
+        return next((self._taken(other, ticket) for other in self._tickets.values() if self._fit(other, ticket, now_ms)), None)
 
     def take_pairs(self, now_ms: int) -> list[Pair]:
         """Pair all who now fit each other, and take them out. Those who have waited longest go first, and get the nearest rating."""
         pairs: list[Pair] = []
-        left = _ByRating(self._tickets.values())
+        left = _ByRating(self._tickets.values(), self._fit)
         for ticket in self:
             if ticket.player not in self._tickets:
                 continue
@@ -114,9 +135,10 @@ class MatchQueue:
         return pairs
 
     def next_change_ms(self, now_ms: int) -> int | None:
-        """The next moment at which a window widens; None if none will."""
+        """The next moment at which a window widens, or two are no longer kept apart; None if there is none."""
+        meeting = [until_ms for pair, (until_ms, _) in self._apart.items() if now_ms < until_ms and pair <= self._tickets.keys()]
         widening = [ticket.since_ms for ticket in self._tickets.values() if now_ms - ticket.since_ms < ANYBODY_MS]
-        return min((since_ms + ((now_ms - since_ms) // STEP_MS + 1) * STEP_MS for since_ms in widening), default=None)
+        return min((*meeting, *(since_ms + ((now_ms - since_ms) // STEP_MS + 1) * STEP_MS for since_ms in widening)), default=None)
 
     def _taken(self, one: QueuedPlayer, other: QueuedPlayer) -> Pair:
         del self._tickets[one.player], self._tickets[other.player]
@@ -126,8 +148,9 @@ class MatchQueue:
 class _ByRating:
     """Tickets sorted by rating, because comparing every two of a full queue takes a quarter of a second."""
 
-    def __init__(self, tickets: Iterable[QueuedPlayer]) -> None:
-        """tickets: those who have waited longest first."""
+    def __init__(self, tickets: Iterable[QueuedPlayer], fits: Callable[[QueuedPlayer, QueuedPlayer, int], bool]) -> None:
+        """tickets: those who have waited longest first. fits: as `fit`."""
+        self._fits = fits
         self._tickets = {ticket.player: (place, ticket) for place, ticket in enumerate(tickets)}
         # Places are unique, so tickets are never compared.
         self._entries = sorted((*_key(ticket), place, ticket) for place, ticket in self._tickets.values())
@@ -140,7 +163,7 @@ class _ByRating:
         """The one with the nearest rating of those who fit; of several as near, the one who has waited longest. None if nobody fits."""
         if one.rating is None:
             # Everybody is equally near.
-            return next((other for _, other in self._tickets.values() if fit(one, other, now_ms)), None)
+            return next((other for _, other in self._tickets.values() if self._fits(one, other, now_ms)), None)
         at = bisect_left(self._entries, _key(one))
         rated_from = bisect_left(self._entries, _RATED)
         widest = window(now_ms - one.since_ms)
@@ -151,7 +174,7 @@ class _ByRating:
                 apart = _apart(one, other)
                 if (widest is not None and apart > widest) or (best is not None and apart > best[0]):
                     break
-                if (best is None or (apart, place) < best[:2]) and fit(one, other, now_ms):
+                if (best is None or (apart, place) < best[:2]) and self._fits(one, other, now_ms):
                     best = (apart, place, other)
                     if way.step > 0:
                         # Those after this one are further away or have waited less. On the way down, equal ratings come newest first.

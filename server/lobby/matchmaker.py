@@ -3,6 +3,8 @@
 Who is paired with whom is the queue's affair (`match_queue`). Everything but the widening of windows happens at once, when somebody comes;
 so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other. While the store cannot be
 written no race can be opened: then all wait on, and those who fit are paired when it can.
+
+Whoever is ready for a race whose other player is not, or has gone, is put back where they were in the queue; the other one is not.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from protocol.views import RaceOptions
 from server.lobby.match_queue import MatchQueue, Pair, QueuedPlayer, QueueFull, window
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
+from server.rooms.effects import Unmatched
 from server.rooms.member import Member
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.registry import Rooms
@@ -48,11 +51,14 @@ class Matchmaker:
         self._rating = rating
         self._queue = MatchQueue()
         self._seekers: dict[str, Seeker] = {}
+        self._pairs: dict[Room, Pair] = {}
+        """The races that have not begun yet."""
         self._told: dict[str, tuple[int | None, int]] = {}  # the window and number that a player was told last
         self._dirty = trio.Event()
         self.on_change: list[Callable[[], None]] = []
         """Called when somebody has begun to look for an opponent, or does so no more."""
         rooms.on_clocks_right.append(self._look_again)
+        rooms.on_room_change.append(self._room_changed)
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -64,9 +70,32 @@ class Matchmaker:
         """
         if rules is not None and rules not in RULE_SETS:
             raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
-        now = self._clock.now_ms()
+        self._join(QueuedPlayer(player, self._rating(player), rules, self._clock.now_ms()), seeker)
+
+    def seek_again(self, unmatched: Unmatched, seeker: Seeker, room: Room) -> None:
+        """Put a player back who was ready for this race, as if they had waited all the time, and keep them from the same opponent."""
+        player, summary, pair = unmatched.player, room.summary, self._pairs.get(room)
+        if self._rooms.draining is not None:
+            _give_up(seeker, Refusal(ErrorCode.SERVER_STOPPING, self._rooms.draining))
+            return
+        # If an earlier server paired them, all that is known is that they have waited since then.
+        ticket = QueuedPlayer(player, self._rating(player), room.options.rules, summary.opened_at - summary.ahead_ms)
+        if pair is not None:
+            ticket = pair.first if pair.first.player == player else pair.second
+        self._queue.keep_apart(player, unmatched.by, self._clock.now_ms())
         try:
-            self._queue.join(QueuedPlayer(player, self._rating(player), rules, now))
+            self._join(ticket, seeker)
+        except Refusal as refusal:
+            _give_up(seeker, refusal)
+
+    def _room_changed(self, room: Room) -> None:
+        if self._pairs and (room.summary.phase != "waiting" or room.summary.closed):
+            self._pairs.pop(room, None)
+
+    def _join(self, ticket: QueuedPlayer, seeker: Seeker) -> None:
+        player, now = ticket.player, self._clock.now_ms()
+        try:
+            self._queue.join(ticket)
         except QueueFull as full:
             raise Refusal(ErrorCode.SERVER_FULL, "too many are looking for an opponent") from full
         self._seekers[player] = seeker
@@ -142,12 +171,14 @@ class Matchmaker:
         """Open a race for the two, and seat them."""
         seekers = [self._forget(ticket.player) for ticket in (pair.first, pair.second)]
         try:
-            room = self._rooms.open(RaceOptions() if pair.rules is None else RaceOptions(rules=pair.rules))
+            options = RaceOptions() if pair.rules is None else RaceOptions(rules=pair.rules)
+            room = self._rooms.open(options, matched=(pair.first.player, pair.second.player))
         except Refusal as refusal:
             logger.warning("no race could be opened for two players who were matched: %s", refusal)
             for seeker in seekers:
                 _give_up(seeker, refusal)
             return
+        self._pairs[room] = pair
         for seeker in seekers:
             try:
                 seeker.enter(room)

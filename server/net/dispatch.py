@@ -62,6 +62,7 @@ from server.net.overload import Overload
 from server.net.run_requests import RunRequests
 from server.net.traffic import Traffic
 from server.rooms.driver import Room
+from server.rooms.effects import Unmatched
 from server.rooms.member import NOBODY, PlayerName
 from server.rooms.outgoing import CANNOT_WRITE, Outgoing
 from server.rooms.registry import Rooms
@@ -121,6 +122,7 @@ class Dispatch:
         self._guesses = guesses
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
+        rooms.on_unmatched.append(self._seek_again)
         self.rate, self.burst = rate, burst
         self._rooms, self._players = rooms, players
         self._lobby = lobby
@@ -353,9 +355,7 @@ class Dispatch:
             case QuickMatch(rules=rules, ref=ref):
                 self._rooms.check_free(player.id)
                 if not self.forwarding.send_seeker_on(visit, ref):
-                    visit.has_sought = True
-                    enter = partial(self._enter_found, visit, ref=ref)
-                    self._matchmaker.seek(player.id, Seeker(visit.connection, ref, enter), rules)
+                    self._matchmaker.seek(player.id, self._seeker(visit, ref), rules)
             case WatchRace(code=code, key=key, ref=ref):
                 self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
 
@@ -367,6 +367,16 @@ class Dispatch:
             self._matchmaker.leave(player.id, reason="cancelled", ref=ref)
         else:
             visit.connection.post(Outgoing(WaitingOver(reason="cancelled", ref=ref)))
+
+    def _seeker(self, visit: Visit, ref: int) -> Seeker:
+        visit.has_sought = True
+        return Seeker(visit.connection, ref, partial(self._enter_found, visit, ref=ref))
+
+    def _seek_again(self, room: Room, unmatched: Unmatched) -> None:
+        visit = self._visits.get(unmatched.member) if isinstance(unmatched.member, Connection) else None
+        # They may have gone, or taken another seat, since that was decided.
+        if visit is not None and self._rooms.of(unmatched.player) is None:
+            self._matchmaker.seek_again(unmatched, self._seeker(visit, ref=0), room)
 
     def _enter_found(self, visit: Visit, room: Room, *, ref: int) -> None:
         assert visit.player is not None

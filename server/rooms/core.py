@@ -23,7 +23,7 @@ from server.race.race_deal import DealWanted
 from server.race.seat import Seat
 from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
 from server.rooms.broadcast import LineSaid, SeatsRated
-from server.rooms.effects import Closing, Draft, Effects
+from server.rooms.effects import Closing, Draft, Effects, Unmatched
 from server.rooms.member import BotSeat, Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.race_sequence import RaceSequence, RoomSetup
@@ -66,7 +66,7 @@ class RoomCore:
         self._races = RaceSequence(setup, draft=self._draft, now=now)
         self.members = self._races.members
         self._broadcast = self._races.broadcast
-        self._ready_timeout = ReadyTimeout()
+        self._ready_timeout = ReadyTimeout(is_match=bool(setup.matched))
         self._reason = "closed"
         self._because = ""  # for histories, if the reason alone does not say enough
         self._goes_on = False
@@ -366,6 +366,19 @@ class RoomCore:
         for seat in self._ready_timeout.lost_by(self.race, self._races.now):
             assert seat.player is not None
             self._leave(seat.player, self.members.connection(seat.player), reason="not-ready")
+        self._free_unmatched_seats()
+
+    def _free_unmatched_seats(self) -> None:
+        """Let those go on looking whom a quick match has brought here, and who are ready and without an opponent."""
+        race, matched = self.race, self._setup.matched
+        if not matched or race.number > 1 or race.phase != "waiting" or all(seat.player is not None for seat in race.seats):
+            return
+        for player, seat in self._races.people():
+            # Those who are away keep their seat until they are back, or their grace is over.
+            member = self.members.connection(player)
+            if player in matched and seat.nonce is not None and member is not None:
+                self._leave(player, member, reason="no-opponent")
+                self._draft.effects.unmatched += (Unmatched(player, member, frozenset(self._races.sat_here - {player})),)
 
     # ---- the end
 

@@ -26,7 +26,7 @@ from server.rooms.clock import Clock
 from server.rooms.commit_gate import CommitGate
 from server.rooms.core import RoomCore
 from server.rooms.deadlines import Deadline, Deadlines
-from server.rooms.effects import Closing, Effects, tell_spectators, tell_together
+from server.rooms.effects import Closing, Effects, Unmatched, tell_spectators, tell_together
 from server.rooms.ghosts import ghosts_wanted
 from server.rooms.member import BotSeat, Member, PlayerName
 from server.rooms.outgoing import CANNOT_WRITE, Outgoing
@@ -57,6 +57,9 @@ class RoomOwner(Protocol):
 
     def rated(self, room: Room, record: Record, changes: Sequence[RatingChange]) -> None:
         """This race has changed its players' ratings, by seat."""
+
+    def unmatched(self, room: Room, unmatched: Unmatched) -> None:
+        """This player has left its race, which never began, to look for another opponent."""
 
     def gone(self, room: Room) -> None:
         """It is closed, everybody has been told, and nothing of it waits for the journal."""
@@ -237,6 +240,8 @@ class Room:
             self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
         for record in effects.ended:
             self._note_over(record)
+        for unmatched in effects.unmatched:
+            self._ports.owner.unmatched(self, unmatched)
         self.is_kept = True
         self._ports.owner.changed(self)
         if closing is not None and not closing.entries:

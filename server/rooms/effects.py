@@ -40,6 +40,15 @@ class Greeting:
     racing: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """A player whom a quick match gave no opponent. member: the connection by which they were here. by: whoever else had a seat here."""
+
+    player: str
+    member: Member
+    by: frozenset[str]
+
+
 SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting
 """A `RoomMessage` means that another race has begun."""
 
@@ -49,8 +58,8 @@ class Effects(Struct, gc=False):
 
     bindings: players who hold a seat here from now on (True) or no longer (False). summary: None if others see no difference.
     told: messages, each with its recipient, and notices for the spectators. shown: those who asked to be shown the room, and what they see.
-    ended: the records of races that are over. changed: seats, names or phase have changed, for example because a race has ended or the
-    room closes. moved: only the progress of seats has.
+    ended: the records of races that are over. unmatched: those who look for another opponent. changed: seats, names or phase have changed,
+    for example because a race has ended or the room closes. moved: only the progress of seats has.
     """
 
     entries: list[Entry] = []
@@ -59,6 +68,7 @@ class Effects(Struct, gc=False):
     told: list[tuple[Member, Outgoing] | SpectatorNotice] = []
     shown: tuple[tuple[Callable[[Shown], None], Shown], ...] = ()
     ended: tuple[Record, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
     changed: bool = False
     moved: bool = False
     closing: Closing | None = None

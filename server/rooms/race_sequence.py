@@ -37,7 +37,7 @@ class RoomSetup:
     if not at a deal. earlier: what an earlier server left of the room. entropy(n): n random bytes fit for secrets.
 
     wall_ms: reads the wall clock. keeps: whether what is kept outlives the server. place: the part of its opener's address that counts as
-    one place.
+    one place. matched: the players for whom it was opened by a quick match, before their first race.
     """
 
     code: str
@@ -51,6 +51,7 @@ class RoomSetup:
     software: str
     keeps: bool
     place: str | None = None
+    matched: tuple[str, ...] = ()
 
 
 class RaceSequence:
@@ -138,6 +139,7 @@ class RaceSequence:
             won=self.series.won,
             spec=setup.spec,
             start_position=setup.start_position,
+            matched=setup.matched if number == 1 else (),
         )
         self.opened_at = opened.at_ms
         self.series.opened(opened.race)

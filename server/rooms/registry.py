@@ -29,6 +29,7 @@ from server.rooms.closest_races import ClosestRaces
 from server.rooms.codes import new_code
 from server.rooms.deadlines import Deadlines
 from server.rooms.driver import Room, RoomPorts
+from server.rooms.effects import Unmatched
 from server.rooms.options import check_options
 from server.rooms.outgoing import Outgoing
 from server.rooms.ports import FindDeal, GhostLines, JournalPort, RatingChanges
@@ -100,6 +101,8 @@ class Rooms:
         """A race has changed this player's rating to this one. With what to tell them if they have left its room: None if they have not."""
         self.on_over: list[Callable[[Room, Record], None]] = []
         """The race in this room, which was opened for a shared deal, is over, and its record is kept."""
+        self.on_unmatched: list[Callable[[Room, Unmatched], None]] = []
+        """This player has left this race of a quick match, which never began, to look for another opponent."""
         self.on_outage: list[Callable[[], None]] = []
         """Nothing can be written: time stands still."""
         self.on_clocks_right: list[Callable[[], None]] = []
@@ -146,9 +149,11 @@ class Rooms:
         secret: bytes | None = None,
         start_position: StartPosition | None = None,
         place: str | None = None,
+        matched: tuple[str, ...] = (),
     ) -> Room:
         """Open a room. spec, secret: those of the shared deal for which it is opened; the secret is kept already. start_position: where its
-        races begin, if not at a deal. place: the part of its opener's address that counts as one place.
+        races begin, if not at a deal. place: the part of its opener's address that counts as one place. matched: the players for whom a
+        quick match opens it.
 
         Raises Refusal if the server is full, stopping, or behind with writing, or if the options do not fit together.
         """
@@ -166,7 +171,7 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        room = self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place))
+        room = self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place, matched=matched))
         for listener in self.on_open:
             listener()
         return room
@@ -221,6 +226,7 @@ class Rooms:
         start_position: StartPosition | None = None,
         earlier: EarlierRoom | None = None,
         place: str | None = None,
+        matched: tuple[str, ...] = (),
     ) -> Room:
         setup = RoomSetup(
             code=code,
@@ -229,6 +235,7 @@ class Rooms:
             secret=secret,
             start_position=earlier.opened.start_position if earlier is not None else start_position,
             place=place,
+            matched=earlier.opened.matched if earlier is not None else matched,
             earlier=earlier,
             entropy=self._entropy,
             wall_ms=self._ports.clock.wall_ms,
@@ -347,6 +354,10 @@ class Rooms:
     def over(self, room: Room, record: Record) -> None:
         for listener in self.on_over:
             listener(room, record)
+
+    def unmatched(self, room: Room, unmatched: Unmatched) -> None:
+        for listener in self.on_unmatched:
+            listener(room, unmatched)
 
     def rated(self, room: Room, record: Record, changes: Sequence[RatingChange]) -> None:
         won = tuple(seat.name for seat in record.seats if seat.place == 1)

@@ -60,6 +60,7 @@ class Opened(NamedTuple):
     spec: SharedDealSpec | None
     start_position: StartPosition | None = None
     won: tuple[int, ...] = ()
+    matched: tuple[str, ...] = ()
 
 
 class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -69,6 +70,7 @@ class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     spec: SharedDealSpec | None = msgspec.field(default=None, name="occasion")
     played_on_from: StartPosition | None = None
     won_before: tuple[int, ...] = ()
+    matched: tuple[str, ...] = ()
 
 
 _ENCODER: Final = msgspec.json.Encoder()
@@ -129,7 +131,7 @@ def decode_nonces(text: str) -> tuple[str, ...]:
 
 def encode_opening(opening: Opened) -> str:
     """The options, and with them all else that is told of the opening."""
-    beside = msgspec.to_builtins(_Beside(opening.series, opening.spec, opening.start_position, opening.won))
+    beside = msgspec.to_builtins(_Beside(*opening[1:]))
     return _ENCODER.encode(msgspec.to_builtins(opening.options) | beside).decode()
 
 
@@ -138,7 +140,7 @@ def decode_opening(text: str) -> Opened:
     try:
         beside = msgspec.json.decode(text, type=_Beside)
         options = msgspec.json.decode(text, type=RaceOptions)
-        return Opened(options, beside.series_so_far, beside.spec, beside.played_on_from, beside.won_before)
+        return Opened(options, beside.series_so_far, beside.spec, beside.played_on_from, beside.won_before, beside.matched)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadDocument(f"not the options of a race: {error}") from error
 

@@ -122,7 +122,7 @@ def _open_race(entry: RaceOpened) -> Steps:
             [{"room": entry.room, "node": entry.node}],
             f"another node has a room {entry.room}",
         )
-    options = encode_opening(Opened(entry.options, entry.series, spec, entry.start_position, entry.won))
+    options = encode_opening(Opened(entry.options, entry.series, spec, entry.start_position, entry.won, entry.matched))
     listed = entry.options.rules if entry.options.public else None
     race = (entry.race, entry.room, entry.number, options, entry.secret, entry.software, entry.at_ms, "running", key, entry.node, listed)
     yield WriteStep(_OPEN, [race])
@@ -156,6 +156,7 @@ def opened_of(row: Row) -> RaceOpened:
         won=opening.won,
         spec=opening.spec,
         start_position=opening.start_position,
+        matched=opening.matched,
     )
 
 

@@ -99,7 +99,8 @@ class RaceOpened:
     None for its first race. won: how many races, or series, each seat had won in the room against the same players before that; empty if
     there were none. spec: the shared deal that the race was opened for, if any; that deal has to be known. A player has one run of
     a deal of the day or a challenge under each rule set. A second one is refused (`RunAlready`), unless the first was aborted before it had
-    begun. start_position: where it begins, if that is not a deal of its own.
+    begun. start_position: where it begins, if that is not a deal of its own. matched: the players for whom the room was opened by a quick
+    match, as long as this is its first race.
     """
 
     race: str
@@ -113,6 +114,7 @@ class RaceOpened:
     won: tuple[int, ...] = ()
     spec: SharedDealSpec | None = None
     start_position: StartPosition | None = None
+    matched: tuple[str, ...] = ()
     node: int = 0
 
 

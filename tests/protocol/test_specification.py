@@ -76,6 +76,7 @@ from protocol.tournaments import (
 )
 from protocol.watch_messages import Board, Watched, WatchMessage
 from server.config import Settings
+from server.lobby.match_queue import AGAIN_TIMES, APART_MS
 from server.net.connection import BAD_MESSAGES
 from server.net.http import PAGES_A_SECOND, PAGES_AT_ONCE, QUERY_FIELDS, TARGET_CHARACTERS
 from server.pages.ladder import USUAL_PLAYERS
@@ -83,7 +84,7 @@ from server.pages.races import USUAL_RACES
 from server.race.timing import KEPT_ROUND_TRIPS, MAX_CREDIT_MS
 from server.rooms.core import PHRASES_A_SECOND, PHRASES_AT_ONCE
 from server.rooms.deal_finder import STEP_S
-from server.rooms.ready_timeout import READY_S
+from server.rooms.ready_timeout import MATCH_READY_S, READY_S
 from server.rules.position import Family
 from server.solver.winnable import BUDGET, MAX_SEEDS
 from server.spectate import spectator
@@ -406,6 +407,9 @@ def test_figures_in_the_text_are_those_of_the_code() -> None:
     assert f"At most {MAX_SEEDS} numbers are tried" in deals
     race = " ".join(chapter("A race, second by second").split())
     assert f"is not ready {READY_S} seconds after all seats are taken and another player is ready" in race
+    assert f"In the first race of a [quick match](#quick-matches) it is {MATCH_READY_S} seconds." in race
+    assert f"the other one has {MATCH_READY_S} seconds from then on" in " ".join(chapter("A room").split())
+    assert (APART_MS, AGAIN_TIMES) == (60_000, 5), "the chapter on quick matches says a minute, and five times as long"
     assert f"The `countdown` comes {STEP_S:.0f} seconds after the last player was ready, or a multiple of {STEP_S:.0f}" in race
 
 

@@ -170,7 +170,8 @@ export class Player extends Hand {
       case "waiting-match":
       case "waiting-over":
         this.waiting = message.type === "waiting-match" ? message : null;
-        if (!this.waiting) this.wish = null;
+        // Also where the server has put them back: a lost connection ends the waiting.
+        this.wish = this.waiting && { type: "quick-match", rules: this.waiting.rules };
         this.tell("waiting", message);
         return true;
       case "you-are":

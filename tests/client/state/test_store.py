@@ -27,7 +27,7 @@ from protocol.room_events import (
     Started,
     Unseated,
 )
-from protocol.server_messages import CurrentView, Error, Left, Lobby, LobbyChanges, Rated, WaitingOver, YouAre
+from protocol.server_messages import CurrentView, Error, Left, Lobby, LobbyChanges, Rated, WaitingMatch, WaitingOver, YouAre
 from protocol.views import ChatLine, RunningChange, RunningRaceInfo, RunningSeatInfo, SeatRating, SharedDeal, WatcherLine
 from protocol.watch_messages import Talk, Unwatched, Watchers
 from tests.client import scenes, tournament_scenes
@@ -223,7 +223,16 @@ def test_why_a_seat_was_lost_is_told() -> None:
     after = reduced(scenes.full_room(), Left(code=scenes.CODE, reason="not-ready"))
     assert after.room is None
     assert after.notice is not None
-    assert after.notice.text == f"You kept race {scenes.CODE} waiting, and your seat is free again."
+    assert after.notice.text == f"You kept race {scenes.CODE} waiting, and have lost your seat."
+
+
+def test_whoever_is_left_without_an_opponent_by_a_quick_match_is_told_that_they_look_again() -> None:
+    left, waits = Left(code=scenes.CODE, reason="no-opponent"), WaitingMatch(rules=None, waited_ms=25_000, window=350, waiting=1)
+    after = reduced(scenes.full_room(), left, waits)
+    assert after.room is None
+    assert after.search is not None
+    assert after.notice is not None
+    assert after.notice.text == "Your opponent did not get ready, so you are back in the queue, at your old place."
 
 
 def test_the_evidence_outlives_snapshots_and_takes_the_first_view_only() -> None:

@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.lobby.match_queue import ANYBODY_MS, FIRST_WINDOW, MOST_WAITING, MatchQueue, Pair, QueuedPlayer, QueueFull, fit, window
+from server.lobby.match_queue import (
+    AGAIN_TIMES,
+    ANYBODY_MS,
+    APART_MS,
+    FIRST_WINDOW,
+    MOST_WAITING,
+    MatchQueue,
+    Pair,
+    QueuedPlayer,
+    QueueFull,
+    fit,
+    window,
+)
 
 TICKETS = st.builds(
     QueuedPlayer,
@@ -103,6 +115,43 @@ def test_asking_again_keeps_what_was_waited() -> None:
     queue = queue_of(ticket("ann", 1000, None, 5))
     assert queue.join(ticket("ann", 1020, "colorado", 900)) == ticket("ann", 1020, "colorado", 5)
     assert list(queue) == [ticket("ann", 1020, "colorado", 5)]
+
+
+def test_whoever_is_put_back_is_served_before_those_who_came_meanwhile() -> None:
+    queue = queue_of(ticket("bob", since_ms=7), ticket("ann", since_ms=5))
+    assert [each.player for each in queue] == ["ann", "bob"]
+    queue.join(ticket("bob", since_ms=3))
+    assert list(queue) == [ticket("bob", since_ms=3), ticket("ann", since_ms=5)]
+    queue.join(ticket("eve", since_ms=9))
+    assert names([pair for pair in [queue.take_opponent_for("eve", 9)] if pair]) == [("bob", "eve")]
+
+
+def test_two_of_whom_one_did_not_turn_up_are_kept_apart_and_longer_each_further_time() -> None:
+    queue, now_ms = queue_of(ticket("ann"), ticket("bob")), 0
+    for apart_ms in (APART_MS, AGAIN_TIMES * APART_MS, AGAIN_TIMES**2 * APART_MS):
+        queue.keep_apart("ann", ["bob"], now_ms)
+        assert queue.take_opponent_for("bob", now_ms + apart_ms - 1) is None
+        assert queue.take_pairs(now_ms + apart_ms - 1) == []
+        now_ms += apart_ms
+        assert queue.next_change_ms(now_ms - 1) == now_ms, "somebody looks again then"
+        assert len(queue.take_pairs(now_ms)) == 1
+        queue.join(ticket("ann"))
+        queue.join(ticket("bob"))
+
+
+def test_what_was_long_ago_counts_as_the_first_time_and_is_not_kept() -> None:
+    queue = queue_of(ticket("ann"), ticket("bob"))
+    queue.keep_apart("ann", ["bob"], 0)
+    queue.keep_apart("bob", ["ann"], 2 * APART_MS)
+    assert queue.take_pairs(3 * APART_MS - 1) == []
+    assert names(queue.take_pairs(3 * APART_MS)) == [("ann", "bob")]
+    assert queue.next_change_ms(0) is None, "of those who do not wait nothing changes"
+
+
+def test_anybody_else_is_found_by_those_who_are_kept_apart() -> None:
+    queue = queue_of(ticket("ann", None), ticket("bob", 1000, since_ms=1), ticket("eve", 1000, since_ms=2))
+    queue.keep_apart("ann", ["bob"], 2)
+    assert names(queue.take_pairs(2)) == [("ann", "eve")]
 
 
 def test_whoever_leaves_is_found_by_nobody() -> None:

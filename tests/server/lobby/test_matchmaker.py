@@ -7,10 +7,12 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from protocol.client_messages import Hello, JoinRace, LeaveRace, OpenRace, QuickMatch, Rename
 from protocol.errors import CloseCode, ErrorCode
-from protocol.room_events import Room, Seated
+from protocol.room_events import PlayerReady, Room, Seated
 from protocol.server_messages import Error, Left, ServerMessage, WaitingMatch, WaitingOver, Welcome
 from protocol.views import RaceOptions
+from server.lobby.match_queue import APART_MS
 from server.net.hub import TICK_S
+from server.rooms.ready_timeout import MATCH_READY_S
 from server.store.availability import Outage
 from tests.server.net.wire import Client, House, open_house
 from tests.server.store.keeping import worth
@@ -185,3 +187,95 @@ async def test_whoever_missed_messages_is_told_whether_they_wait(house: House) -
         assert heard == WaitingOver(reason="cancelled")
         house.dispatch.resynchronise(house.connections[1])
         await quiet(bob)
+
+
+# ---- an opponent who does not get ready
+
+
+async def matched(first: Client, second: Client) -> Room:
+    """The first one has waited for this opponent."""
+    await seek(first)
+    await second.say(QuickMatch())
+    await first.hear_of(Room)
+    return await second.hear_of(Room)
+
+
+async def test_whoever_was_ready_is_put_back_at_their_old_place_with_what_they_wanted_and_the_other_one_is_not(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        await seek(ann)
+        await trio.sleep(7)
+        room = await bob.ask(QuickMatch(rules="colorado"), Room)
+        await ann.ready()
+        assert await ann.hear_of(Left) == Left(code=room.code, reason="no-opponent")
+        assert await ann.hear() == WaitingMatch(rules=None, waited_ms=(7 + MATCH_READY_S) * 1000, window=350, waiting=1)
+        assert (await bob.hear_of(Left)).reason == "not-ready"
+        await quiet(bob)
+        assert (await eve.ask(QuickMatch(), Room)).seats[0].name == "Ann"
+
+
+async def test_whoever_came_meanwhile_is_their_next_opponent_at_once(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        await matched(ann, bob)
+        await seek(eve)
+        await bob.ready()
+        assert (await bob.hear_of(Left)).reason == "no-opponent"
+        room = await bob.hear()
+        assert isinstance(room, Room)
+        assert [seat.name for seat in room.seats] == ["Bob", None], "they had waited longer"
+        assert (await eve.hear_of(Room)).code == room.code
+        assert len(house.matchmaker) == 0
+
+
+async def test_whoever_did_not_turn_up_is_not_given_the_same_opponent_again_at_once_but_anybody_else(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        await matched(ann, bob)
+        await ann.ready()
+        await ann.hear_of(WaitingMatch)
+        since = trio.current_time()
+        assert (await seek(bob)).waiting == 2
+        await ann.hear_of(Room)
+        assert APART_MS <= (trio.current_time() - since) * 1000 < APART_MS + 2_000
+        await ann.ready()
+        await ann.hear_of(WaitingMatch)
+        await seek(bob)
+        await trio.sleep(2 * APART_MS / 1000)
+        assert len(house.matchmaker) == 2, "it was the second time"
+        assert (await eve.ask(QuickMatch(), Room)).seats[0].name == "Ann"
+        assert house.matchmaker.seeks(bob.welcome.player)
+
+
+async def test_nobody_who_was_not_ready_is_put_back_when_the_other_one_leaves(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await matched(ann, bob)
+        await bob.ask(LeaveRace(), Left)
+        await trio.sleep(60)
+        assert len(house.matchmaker) == 0
+        await ann.ready()
+        assert (await ann.hear_of(Left)).reason == "no-opponent"
+        assert isinstance(await ann.hear(), WaitingMatch)
+
+
+async def test_whoever_comes_back_by_another_connection_looks_on_from_there(house: House) -> None:
+    async with house.guest("Bob") as bob:
+        async with house.guest("Ann") as ann:
+            room = await matched(ann, bob)
+            await ann.ready()
+            await bob.hear_of(PlayerReady)
+        await bob.hear_of(Left)
+        async with house.client() as again:
+            await again.hello("Ann", ann.welcome.token)
+            await again.join(room.code)
+            assert (await again.hear_of(Left)).reason == "no-opponent"
+            assert isinstance(await again.hear(), WaitingMatch)
+            assert len(house.matchmaker) == 1
+
+
+async def test_where_nothing_new_may_begin_nobody_is_put_back_and_they_are_told(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await matched(ann, bob)
+        await ann.ready()
+        house.rooms.draining = "we update"
+        assert (await ann.hear_of(Left)).reason == "no-opponent"
+        assert (await ann.error()).code == ErrorCode.SERVER_STOPPING
+        assert await ann.hear() == WaitingOver(reason="failed")
+        assert len(house.matchmaker) == 0

@@ -15,7 +15,7 @@ from protocol.client_messages import Hello, JoinRace, OpenRace, QuickMatch, WhoA
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
-from protocol.server_messages import Error, Moved, Nodes, WaitingMatch, Welcome, YouAre
+from protocol.server_messages import Error, Left, Moved, Nodes, WaitingMatch, Welcome, YouAre
 from protocol.tournament_messages import CreateTournament, Decided
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
@@ -304,6 +304,21 @@ async def test_whoever_looks_for_an_opponent_waits_where_all_do_and_follows_when
         # It does not answer any more.
         node.answering = (4,)
         assert (await cleo.ask(QuickMatch(rules="carpet", ref=4), Room)).code == (await ann.hear_of(Room)).code
+
+
+async def test_whoever_is_put_back_follows_to_where_all_wait_by_now(house: House, node: FakeNode, nursery: trio.Nursery) -> None:
+    node.id = 4
+    node.answering = (4,)
+    nursery.start_soon(house.dispatch.forwarding.gather_seekers, house.matchmaker.seeks)
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await ann.say(QuickMatch())
+        await bob.ask(QuickMatch(), Room)
+        await ann.hear_of(Room)
+        await ann.ready()
+        node.answering = (2, 4)
+        assert (await ann.hear_of(Left)).reason == "no-opponent"
+        assert isinstance(await ann.hear(), WaitingMatch)
+        assert await ann.hear_of(Moved) == Moved(url=OTHERS[0], code=None, ref=0)
 
 
 async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(house: House, node: FakeNode) -> None:

@@ -330,6 +330,14 @@ class Table:
         while not done():  # noqa: ASYNC110  (what is waited for tells nobody)
             await trio.sleep(0.05)
 
+    async def matched(self, *guests: Guest) -> ServedRoom:
+        """A room that a quick match has opened for these guests, who are on its seats."""
+        room = self.rooms.open(RaceOptions(), matched=tuple(guest.player.id for guest in guests))
+        for guest in guests:
+            guest.enter(room)
+        await self.settle()
+        return room
+
     async def seated(self, *guests: Guest, **options: Any) -> ServedRoom:
         """A room with these guests on its seats, in this order. By default it has no other seats."""
         bots = len(options.get("bots", ()))

@@ -8,8 +8,10 @@ import trio
 from protocol.room_events import Countdown, Room, Scored, Unseated
 from protocol.server_messages import Left
 from protocol.views import SeriesOptions
-from server.rooms.ready_timeout import READY_S
-from server.store.replay import replay
+from server.rooms.driver import Room as ServedRoom
+from server.rooms.effects import Unmatched
+from server.rooms.ready_timeout import MATCH_READY_S, READY_S
+from server.store.replay import RunningRoom, replay
 from tests.server.rooms.playing import Guest, Table
 
 
@@ -116,3 +118,121 @@ async def test_in_a_private_series_whoever_never_gets_ready_gives_it_up_after_it
     await trio.sleep(2)
     assert bob.last(Left).reason == "not-ready"
     assert ann.last(Scored).series.over
+
+
+# ---- a quick match
+
+
+def unmatched(table: Table) -> list[Unmatched]:
+    """Those who are to look for another opponent, in the order in which that is told."""
+    told: list[Unmatched] = []
+
+    def tell(room: ServedRoom, each: Unmatched) -> None:
+        assert table.rooms.of(each.player) is not room
+        told.append(each)
+
+    table.rooms.on_unmatched.append(tell)
+    return told
+
+
+async def test_after_a_quick_match_the_wait_is_short_and_whoever_was_ready_goes_on_looking(table: Table, ann: Guest, bob: Guest) -> None:
+    told, room = unmatched(table), await table.matched(ann, bob)
+    ann.ready(room)
+    await trio.sleep(MATCH_READY_S - 0.01)
+    assert room.core.race.seat_of(bob.player.id) is not None
+    await trio.sleep(0.02)
+    assert bob.last(Left) == Left(code=room.code, reason="not-ready")
+    assert ann.heard[-1] == Left(code=room.code, reason="no-opponent")
+    assert told == [Unmatched(ann.player.id, ann, frozenset({bob.player.id}))]
+    assert room.is_closed, "nobody has a claim to it"
+    assert len(table.rooms) == 0
+
+
+async def test_if_neither_gets_ready_neither_is_moved(table: Table, ann: Guest, bob: Guest) -> None:
+    told, room = unmatched(table), await table.matched(ann, bob)
+    await trio.sleep(3 * READY_S)
+    assert all(room.core.race.seat_of(guest.player.id) is not None for guest in (ann, bob))
+    assert told == []
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+async def test_an_opponent_who_leaves_before_the_race_is_not_waited_for(table: Table, ann: Guest, bob: Guest, is_ready: bool) -> None:
+    told, room = unmatched(table), await table.matched(ann, bob)
+    if is_ready:
+        ann.ready(room)
+    bob.leave(room)
+    await table.settle()
+    assert len(told) == is_ready
+    if not is_ready:
+        await trio.sleep(60)
+        assert ann.all(Left) == [], "they may not be there either"
+        ann.ready(room)
+        await table.settle()
+    assert ann.last(Left).reason == "no-opponent"
+    assert [each.player for each in told] == [ann.player.id]
+    assert bob.last(Left).reason == "left"
+
+
+async def test_whoever_is_away_goes_on_looking_once_they_are_back(table: Table, ann: Guest, bob: Guest) -> None:
+    told, room = unmatched(table), await table.matched(ann, bob)
+    ann.ready(room)
+    await ann.vanish(room)
+    await trio.sleep(MATCH_READY_S + 0.01)
+    assert bob.last(Left).reason == "not-ready"
+    assert (told, table.rooms.of(ann.player.id)) == ([], room)
+    again = ann.another_line()
+    again.enter(room)
+    await table.settle()
+    assert [type(message) for message in again.heard] == [Room, Left]
+    assert told == [Unmatched(ann.player.id, again, frozenset({bob.player.id}))]
+
+
+async def test_whoever_has_come_by_the_list_and_not_by_the_match_stays_where_they_are(
+    table: Table, ann: Guest, bob: Guest, eve: Guest
+) -> None:
+    told, room = unmatched(table), await table.matched(ann, bob)
+    bob.leave(room)
+    eve.enter(room)
+    await table.settle()
+    eve.ready(room)
+    await trio.sleep(MATCH_READY_S + 0.01)
+    assert ann.last(Left).reason == "not-ready"
+    assert table.rooms.of(eve.player.id) is room
+    assert eve.all(Left) == []
+    assert told == []
+
+
+async def test_a_rematch_of_a_quick_match_waits_as_long_as_any_race(table: Table, ann: Guest, bob: Guest) -> None:
+    told, room = unmatched(table), await table.matched(ann, bob)
+    await table.begin(room, ann, bob)
+    for guest in (ann, bob):
+        guest.stop(room)
+    await table.settle()
+    for guest in (ann, bob):
+        guest.rematch(room)
+    await table.settle()
+    ann.ready(room)
+    await trio.sleep(READY_S - 0.01)
+    assert room.core.race.seat_of(bob.player.id) is not None
+    await trio.sleep(0.02)
+    assert bob.last(Left).reason == "not-ready"
+    assert table.rooms.of(ann.player.id) is room
+    assert told == []
+
+
+async def test_the_next_server_waits_as_long_and_lets_whoever_was_ready_go_on_looking(table: Table, ann: Guest, bob: Guest) -> None:
+    room = await table.matched(ann, bob)
+    ann.ready(room)
+    await table.settle()
+    (later,) = (Table(table.nursery),)
+    later.journal = table.journal
+    told = unmatched(later)
+    left = later.journal.left(room.code)
+    assert isinstance(left, RunningRoom)
+    later.rooms.go_on(left)
+    again = later.guest("Ann")
+    again.enter(later.rooms.find(room.code))
+    await trio.sleep(MATCH_READY_S + 0.01)
+    assert again.last(Left).reason == "no-opponent"
+    assert told == [Unmatched(ann.player.id, again, frozenset({bob.player.id}))]
+    assert later.rooms.of(bob.player.id) is None

@@ -105,6 +105,13 @@ def test_from_where_a_race_began_comes_back_beside_the_options() -> None:
     assert decode_opening(encode_opening(opened)) == opened
 
 
+def test_for_whom_a_quick_match_opened_a_race_comes_back_beside_the_options_and_for_nobody_where_none_is_told() -> None:
+    opened = Opened(RaceOptions(), None, None, matched=("anna's", "bert's"))
+    assert decode_opening(encode_opening(opened)) == opened
+    assert decode_opening("{}").matched == ()
+    assert "matched" not in encode_opening(Opened(RaceOptions(), None, None)), "an older server reads on"
+
+
 def test_options_of_before_there_were_series_are_of_a_single_race() -> None:
     assert decode_opening('{"seats": 3}') == Opened(RaceOptions(seats=3), None, None)
 
