@@ -49,6 +49,7 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     away_ms: what is left of the grace of each seat, as in `Presence`; empty if nobody's is running out.
     won: the races, or the series where the race is part of one, that each seat won against the same players in this room, before this one;
     empty if there were none, and once another player may come. A first place that is shared or forfeited counts for nobody.
+    ready_left_ms: as in `ReadyDue`; null while nobody is waited for.
     """
 
     code: RoomCode
@@ -70,6 +71,7 @@ class Room(Versioned, frozen=True, kw_only=True, tag="room"):
     ghosts: tuple[GhostInfo, ...] = ()
     away_ms: tuple[int | None, ...] = ()
     won: tuple[int, ...] = ()
+    ready_left_ms: int | None = None
     ref: int = 0
 
 
@@ -99,6 +101,12 @@ class PlayerReady(Versioned, frozen=True, kw_only=True, tag="player-ready"):
     """A seat's player is ready."""
 
     seat: int
+
+
+class ReadyDue(Versioned, frozen=True, kw_only=True, tag="ready-due"):
+    """Somebody is kept waiting: whoever is not ready `left_ms` after this was sent loses their seat. Until a seat becomes free."""
+
+    left_ms: int
 
 
 class Countdown(Versioned, frozen=True, kw_only=True, tag="countdown"):
@@ -205,6 +213,7 @@ RoomEvent: TypeAlias = (
     | Unseated
     | Presence
     | PlayerReady
+    | ReadyDue
     | Countdown
     | Dealt
     | Started

@@ -25,6 +25,7 @@ from protocol.room_events import (
     Presence,
     Progress,
     Ratings,
+    ReadyDue,
     RematchAsked,
     Result,
     Room,
@@ -76,7 +77,7 @@ class RoomModel(Struct, frozen=True):
     snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
     end, and will not race again. won: as in the snapshot; see also `won_by_now`. half: how each seat's part in the first race of a swap
     ended, while the second is open and the record of the first is withheld; empty if that was not heard. parted: who left last, before the
-    start, as long as nobody has come since.
+    start, as long as nobody has come since. ready_until_ms: when those who are not ready lose their seats.
     """
 
     version: int
@@ -106,6 +107,7 @@ class RoomModel(Struct, frozen=True):
     won: tuple[int, ...] = ()
     half: tuple[SeatState, ...] = ()
     parted: str = ""
+    ready_until_ms: int | None = None
 
     @property
     def is_private_run(self) -> bool:
@@ -205,6 +207,7 @@ def snapshot(room: Room, now_ms: int) -> RoomModel:
         away_until_ms=tuple((seat, now_ms + left_ms) for seat, left_ms in enumerate(room.away_ms) if left_ms is not None),
         left=frozenset(info.seat for info in room.seats if info.name is None) if room.phase == "over" else frozenset(),
         won=room.won,
+        ready_until_ms=None if room.ready_left_ms is None else now_ms + room.ready_left_ms,
     )
 
 
@@ -299,7 +302,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
                 return replace(room, seats=seats, left=room.left | {event.seat})
             # The seat is free for another player.
             parted = next((info.name for info in room.seats if info.seat == event.seat), None) or room.parted
-            return replace(room, seats=_with_seat(seats, event.seat, name=None, bot=None), won=(), parted=parted)
+            return replace(room, seats=_with_seat(seats, event.seat, name=None, bot=None), won=(), parted=parted, ready_until_ms=None)
         case Presence():
             away = tuple(pair for pair in room.away_until_ms if pair[0] != event.seat)
             if event.away_ms is not None:
@@ -307,6 +310,8 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             return replace(room, seats=_with_seat(room.seats, event.seat, connected=event.connected), away_until_ms=away)
         case PlayerReady():
             return replace(room, seats=_with_seat(room.seats, event.seat, ready=True))
+        case ReadyDue(left_ms=left_ms):
+            return replace(room, ready_until_ms=now_ms + left_ms)
         case Countdown():
             seats = room.seats
             for seat, round_trip_ms in enumerate(event.round_trips_ms):

@@ -154,6 +154,9 @@ def _room(scene: Scene, room: RoomModel) -> News:
         told[*race, "countdown"] = f"Get set! The race starts in {counted((max(-started, 0) + 999) // 1000, 'second')}."
     elif room.phase == "racing" and room.started_at_ms is not None:
         told[*race, "racing"] = "Go! The clock runs."
+    elif room.phase == "waiting" and room.ready_until_ms is not None:
+        seconds = counted((max(room.ready_until_ms - scene.clock_ms, 0) + 999) // 1000, "second")
+        told[*race, room.ready_until_ms] = f"Whoever is not ready within {seconds} loses their seat."
     elif room.series is not None and scene.model.finished is None:
         score = series_sentence(room.series, room.half, own=room.seat)
         told[score] = f"{score.rstrip('.')}."

@@ -161,11 +161,13 @@ def snapshot(
     series: SeriesInfo | None = None,
     ghosts: tuple[GhostInfo, ...] = (),
     won: tuple[int, ...] = (),
+    ready_until: int | None = None,
     ref: int = 0,
 ) -> Room:
     """All that `viewer` may know of the room. again: seats that have asked for a rematch. ratings: how the race changed them, by seat.
 
-    series: how the race's series stands. ghosts: as they were last told. won: see `Room`. ref: that of the request it answers.
+    series: how the race's series stands. ghosts: as they were last told. won: see `Room`. ready_until: when those who are not ready lose
+    their seats. ref: that of the request it answers.
     """
     own = race.seats[viewer] if viewer is not None else None
     away_ms = tuple(_left(seat.away_until, now) for seat in race.seats)
@@ -190,6 +192,7 @@ def snapshot(
         ghosts=ghosts,
         away_ms=away_ms if any(left is not None for left in away_ms) else (),
         won=won,
+        ready_left_ms=_left(ready_until, now),
         ref=ref,
     )
 

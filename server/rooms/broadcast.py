@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from protocol.record import Record
-from protocol.room_events import Ghost, Ratings, RematchAsked, Result, RoomEvent, Said, Scored
+from protocol.room_events import Ghost, Ratings, ReadyDue, RematchAsked, Result, RoomEvent, Said, Scored
 from protocol.room_events import Room as RoomMessage
 from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
 from server.race.board_history import history_of
@@ -34,7 +34,8 @@ CHAT_KEPT = 50
 class OwnEvent(Struct, frozen=True):
     """An event of the room rather than of its race. Everybody is told the same."""
 
-    def message(self, version: int) -> RoomEvent:
+    def message(self, version: int, now: int) -> RoomEvent:
+        """now: for what is told as time left."""
         raise NotImplementedError
 
 
@@ -43,8 +44,17 @@ class RematchWanted(OwnEvent, frozen=True):
 
     seat: int
 
-    def message(self, version: int) -> RoomEvent:
+    def message(self, version: int, now: int) -> RoomEvent:
         return RematchAsked(version=version, seat=self.seat)
+
+
+class ReadyWanted(OwnEvent, frozen=True):
+    """Whoever is not ready at this moment loses their seat."""
+
+    until: int
+
+    def message(self, version: int, now: int) -> RoomEvent:
+        return ReadyDue(version=version, left_ms=max(self.until - now, 0))
 
 
 class LineSaid(OwnEvent, frozen=True):
@@ -53,7 +63,7 @@ class LineSaid(OwnEvent, frozen=True):
     line: ChatLine
     ref: int
 
-    def message(self, version: int) -> RoomEvent:
+    def message(self, version: int, now: int) -> RoomEvent:
         return Said(version=version, line=self.line, ref=self.ref)
 
 
@@ -63,7 +73,7 @@ class SeriesScored(OwnEvent, frozen=True):
     series: SeriesInfo
     record: Record | None
 
-    def message(self, version: int) -> RoomEvent:
+    def message(self, version: int, now: int) -> RoomEvent:
         return Scored(version=version, series=self.series, record=self.record)
 
 
@@ -72,7 +82,7 @@ class SeatsRated(OwnEvent, frozen=True):
 
     seats: tuple[SeatRating, ...]
 
-    def message(self, version: int) -> RoomEvent:
+    def message(self, version: int, now: int) -> RoomEvent:
         return Ratings(version=version, seats=self.seats)
 
 
@@ -81,7 +91,7 @@ class RecordRevealed(OwnEvent, frozen=True):
 
     record: Record
 
-    def message(self, version: int) -> RoomEvent:
+    def message(self, version: int, now: int) -> RoomEvent:
         return Result(version=version, record=self.record)
 
 
@@ -90,7 +100,7 @@ class GhostMoved(OwnEvent, frozen=True):
 
     ghost: GhostInfo
 
-    def message(self, version: int) -> RoomEvent:
+    def message(self, version: int, now: int) -> RoomEvent:
         return Ghost(version=version, ghost=self.ghost)
 
 
@@ -108,7 +118,20 @@ RETOLD_MOVES = 300
 class Broadcast:
     """Tells the members and spectators of one room. `now` is the room's time in milliseconds: it turns moments into time left."""
 
-    __slots__ = ("_chat", "_draft", "_ghosts", "_history", "_members", "_ratings", "again", "series", "unseen", "watched", "won")
+    __slots__ = (
+        "_chat",
+        "_draft",
+        "_ghosts",
+        "_history",
+        "_members",
+        "_ratings",
+        "again",
+        "ready_until",
+        "series",
+        "unseen",
+        "watched",
+        "won",
+    )
 
     def __init__(
         self,
@@ -131,6 +154,8 @@ class Broadcast:
         """The seats that have asked for a rematch of the current race."""
         self.series = series
         self.won = won
+        self.ready_until: int | None = None
+        """When those who are not ready lose their seats; None while nobody is waited for."""
         self.unseen: dict[int, Seat] = {}
         """Seats whose win nobody else may know of yet, as they were before it."""
         self._ghosts = ghosts
@@ -151,7 +176,7 @@ class Broadcast:
         version = self._history.add(event)
         if isinstance(event, OwnEvent):
             self._note(event)
-            message = event.message(version)
+            message = event.message(version, now)
         else:
             if isinstance(event, StartSet):
                 # In a series, the previous race's ratings arrived after this race had been opened.
@@ -295,6 +320,7 @@ class Broadcast:
             series=self.series,
             ghosts=self._ghosts.infos(race),
             won=self.won,
+            ready_until=self.ready_until,
             ref=ref,
         )
 
@@ -310,5 +336,5 @@ def _viewer(race: Race, player: str) -> Viewer:
 
 def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: Viewer, now: int) -> RoomEvent:
     if isinstance(event, OwnEvent):
-        return event.message(version)
+        return event.message(version, now)
     return tell(event, version=version, viewer=viewer, now=now, sealed=race.sealed)

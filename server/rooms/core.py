@@ -22,7 +22,7 @@ from server.race.machine import Race
 from server.race.race_deal import DealWanted
 from server.race.seat import Seat
 from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
-from server.rooms.broadcast import LineSaid, SeatsRated
+from server.rooms.broadcast import LineSaid, ReadyWanted, SeatsRated
 from server.rooms.effects import Closing, Draft, Effects, Unmatched
 from server.rooms.member import BotSeat, Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
@@ -363,7 +363,13 @@ class RoomCore:
             self._broadcast.one(member, Outgoing(Left(code=self._setup.code, reason=reason, ref=ref)))
 
     def _free_late_seats(self) -> None:
-        for seat in self._ready_timeout.lost_by(self.race, self._races.now):
+        late = self._ready_timeout.lost_by(self.race, self._races.now)
+        until = self._ready_timeout.due
+        if until != self._broadcast.ready_until:
+            self._broadcast.ready_until = until
+            if until is not None:
+                self._races.publish((ReadyWanted(until),))
+        for seat in late:
             assert seat.player is not None
             self._leave(seat.player, self.members.connection(seat.player), reason="not-ready")
         self._free_unmatched_seats()

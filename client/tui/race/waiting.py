@@ -164,15 +164,20 @@ def waited_for(scene: Scene, room: RoomModel) -> str:
             whom = "another player" if len(room.seats) == 2 else counted(free, "more player")
             return f"{clean_name(room.parted)} has left. Give this code to {whom}, or press L to leave:"
         return f"Give this code to {'the other player' if len(room.seats) == 2 else counted(free, 'more player')}:"
+    left_ms = _left_ms(scene)
+    # Where each sentence is told once, the time is in one of its own.
+    left = "" if left_ms is None or scene.still else clock_text(left_ms, tenths=False)
     if room.own is not None and not room.own.ready and room.is_private_run:
         # Nobody is waited for, and nobody can come.
         return f"The clock waits for you. Press r when you are ready{': this run counts' if room.is_run else ''}."
     if room.own is not None and not room.own.ready:
+        if left:
+            return f"You are waited for. Press r within {left}, or you lose your seat."
         here = all(info.connected for info in room.seats)
         return f"{'Everybody is here. ' if here else ''}Press r when you are ready."
     if room.options.winnable and all(info.ready for info in room.seats):
         return "Looking for a winnable deal..."
-    return "Waiting for the others to be ready."
+    return f"Waiting for the others to be ready{f', who have {left} left' if left else ''}."
 
 
 def _table(scene: Scene, room: RoomModel) -> str:
@@ -195,9 +200,12 @@ def _words_at_table(scene: Scene, room: RoomModel) -> str:
 
 
 def _left_ms(scene: Scene) -> int | None:
-    """How long those who are called to this table have to get ready; None if there is no limit."""
-    call = scene.model.tournaments.call
-    return call.until_ms - scene.clock_ms if call is not None and call.until_ms is not None else None
+    """How long those who are not ready have to get so, here or at the table that they are called to; None if there is no limit."""
+    call, room = scene.model.tournaments.call, scene.model.room
+    until_ms = call.until_ms if call is not None and scene.model.is_at_table else None
+    if until_ms is None and room is not None:
+        until_ms = room.ready_until_ms
+    return max(until_ms - scene.clock_ms, 0) if until_ms is not None else None
 
 
 # ---- who is there

@@ -88,6 +88,7 @@ export class WatchedRace {
     // Since when no time passes, since the server cannot keep anything, and its words for that.
     this.#release();
     this.startsAt = room.starts_in_ms === null ? null : now + room.starts_in_ms;
+    this.readyUntil = (room.ready_left_ms ?? null) === null ? null : now + room.ready_left_ms;
     // The next race of the same room: its players' lines have been heard.
     if (!this.linesHeard) this.#hearLines(room.chat, "player");
     // Seat to what is known of its way: how many cards were home when.
@@ -113,6 +114,11 @@ export class WatchedRace {
     return Math.max(this.startsAt - (this.heldAt ?? now), 0);
   }
 
+  /** Milliseconds until whoever is not ready loses their seat; null while nobody is waited for. */
+  readyLeft(now) {
+    return this.readyUntil === null ? null : Math.max(this.readyUntil - (this.heldAt ?? now), 0);
+  }
+
   /** A room event. False when one was missed, and a new snapshot has to be asked for. */
   apply(event, now) {
     if (event.type === "room") {
@@ -132,12 +138,16 @@ export class WatchedRace {
         // What they did in a race stays theirs.
         Object.assign(seat, this.isToBegin ? { name: null, bot: null } : { left: true });
         if (this.isToBegin) this.won = [];
+        this.readyUntil = null;
         break;
       case "presence":
         Object.assign(seat, { connected: event.connected, away: !event.connected });
         break;
       case "player-ready":
         seat.ready = true;
+        break;
+      case "ready-due":
+        this.readyUntil = now + event.left_ms;
         break;
       case "countdown":
         this.phase = "countdown";

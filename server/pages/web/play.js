@@ -483,7 +483,7 @@ export class PlayPage {
   }
 
   #showWaiting(room, rules, now) {
-    this.waiting.show(room, rules, now, this.call.left(room.code, now));
+    this.waiting.show(room, rules, now, this.call.left(room.code, now) ?? room.readyLeft(now));
   }
 
   #tick() {

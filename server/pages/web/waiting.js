@@ -46,7 +46,7 @@ export class WaitingRoom {
       element("p", { class: "actions" }, this.ready, this.leave));
   }
 
-  /** left: milliseconds until whoever is missing at a table of a tournament forfeits. @param {import("./played.js").PlayedRace} room @param {any} rules @param {number} now @param {number | null} left */
+  /** left: milliseconds until whoever is not ready loses their seat, or forfeits at a table of a tournament. @param {import("./played.js").PlayedRace} room @param {any} rules @param {number} now @param {number | null} left */
   show(room, rules, now, left) {
     const race = `${room.code} ${room.race}`;
     // This comes at once where the table was, or the way to it.
@@ -91,7 +91,8 @@ export function sentence(room, free, isReady, now, left = null) {
   }
   if (free) return `Send this link to ${free === 1 ? "the other player" : counted(free, "player")}. Whoever opens it can race you.`;
   if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";
-  if (!isReady) return "Everybody is here. The race starts when all are ready.";
+  if (!isReady) return left === null ? "Everybody is here. The race starts when all are ready." : `You are waited for. Press Ready within ${clockText(left)}, or you lose your seat.`;
   const late = room.seats.filter((seat) => !seat.ready && seat.name !== null).map((seat) => clean(seat.name));
-  return late.length ? `Waiting for ${late.length > NAMED ? `${late.length} others` : listed(late)} to be ready.` : "Looking for a deal …";
+  const time = left === null ? "" : `, with ${clockText(left)} left`;
+  return late.length ? `Waiting for ${late.length > NAMED ? `${late.length} others` : listed(late)} to be ready${time}.` : "Looking for a deal …";
 }

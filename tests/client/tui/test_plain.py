@@ -22,8 +22,22 @@ from client.tui.telling import Teller, score_line, table_lines
 from client.tui.ui_state import Prompt, Question, Ui
 from protocol.cards import CARD_TEXT
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Say, Stop
-from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Presence, Progress, RematchAsked, Result, Said, Seated, Started
-from protocol.server_messages import Left
+from protocol.room_events import (
+    Countdown,
+    Dealt,
+    PlayerReady,
+    PlayerView,
+    Presence,
+    Progress,
+    ReadyDue,
+    RematchAsked,
+    Result,
+    Said,
+    Seated,
+    Started,
+    Unseated,
+)
+from protocol.server_messages import Left, WaitingMatch
 from protocol.views import ChatLine, RaceOptions, SeatState
 from tests.client import scenes, tables
 from tests.client.tui.hands import UP, Run, answer, running, settled
@@ -103,6 +117,19 @@ def test_the_start_is_told_step_by_step() -> None:
     begun = told.hear(Started(version=8), now_ms=4000)
     assert begun[0] == "Go! The clock runs."
     assert len(begun) == 2
+
+
+def test_how_long_is_left_to_get_ready_is_told_once_and_then_that_they_look_again() -> None:
+    told = Telling(scenes.full_room())
+    told.hear(ReadySent(scenes.NONCES[0]), PlayerReady(version=4, seat=0), now_ms=1000)
+    due = ReadyDue(version=5, left_ms=20_000)
+    assert told.hear(due, now_ms=1000) == ["Whoever is not ready within 20 seconds loses their seat."]
+    assert told.tell(9_000) == []
+    left, waits = Left(code=scenes.CODE, reason="no-opponent"), WaitingMatch(rules=None, waited_ms=25_000, window=350, waiting=1)
+    assert told.hear(Unseated(version=6, seat=1), left, waits, now_ms=21_000) == [
+        "Your opponent did not get ready, so you are back in the queue, at your old place.",
+        "Looking for an opponent within 350 points (1 waiting, 0:00); esc stops.",
+    ]
 
 
 def test_a_move_is_told_with_what_it_uncovers_and_what_can_be_done_then() -> None:

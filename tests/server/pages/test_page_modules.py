@@ -356,6 +356,51 @@ def test_a_player_is_told_for_whom_the_race_waits_by_name_as_long_as_they_are_fe
     ]
 
 
+def test_a_player_is_told_how_long_whoever_is_not_ready_has_left() -> None:
+    script = f"""{SCRIPTED}
+        const {{ sentence }} = await import(`${{web}}/waiting.js`);
+        const seats = [{{ name: "Ada", ready: false }}, {{ seat: 1, name: "Zoë", ready: false }}];
+        player.hear({{ ...roomOf({{ version: 1, phase: "waiting", seats }}), ready_left_ms: null }}, 0);
+        const says = (now) => sentence({{ phase: "waiting", tournament: "", seats: player.room.seats }}, 0, player.room.own.ready, now,
+            player.room.readyLeft(now));
+        const steps = [says(0)];
+        player.hear({{ type: "player-ready", version: 2, seat: 1 }}, 0);
+        player.hear({{ type: "ready-due", version: 3, left_ms: 20000 }}, 1000);
+        steps.push(says(6000));
+        player.hear({{ type: "player-ready", version: 4, seat: 0 }}, 7000);
+        player.room.seats[1].ready = false;
+        steps.push(says(9000));
+        player.hear({{ type: "unseated", version: 5, seat: 1 }}, 9000);
+        steps.push(player.room.readyLeft(9000));
+        player.hear({{ ...roomOf({{ version: 6, phase: "waiting", seats }}), ready_left_ms: 500 }}, 10000);
+        steps.push(player.room.readyLeft(10000));
+        console.log(JSON.stringify(steps));
+    """
+    assert node(script, None) == [
+        "Everybody is here. The race starts when all are ready.",
+        "You are waited for. Press Ready within 0:15, or you lose your seat.",
+        "Waiting for Zoë to be ready, with 0:12 left.",
+        None,
+        500,
+    ]
+
+
+def test_whoever_is_put_back_in_the_queue_is_told_and_asks_again_on_the_next_connection() -> None:
+    script = f"""{SCRIPTED}
+        player.up(welcome(null), null);
+        player.want({{ type: "quick-match", rules: null }});
+        player.hear(roomOf({{ version: 1, phase: "waiting", seats: [{{ ready: true, state: "waiting" }}] }}), 0);
+        player.hear({{ type: "left", code: "HKTRWM", reason: "no-opponent", ref: 0 }}, 0);
+        const waiting = {{ type: "waiting-match", rules: "carpet", waited_ms: 25000, window: 350, waiting: 1, ref: 0 }};
+        player.hear(waiting, 0);
+        const before = take();
+        player.lost();
+        player.up(welcome(null), null);
+        console.log(JSON.stringify([before.map((message) => message.type), player.waiting?.window, take()]));
+    """
+    assert node(script, None) == [["quick-match"], 350, [{"type": "quick-match", "rules": "carpet"}]]
+
+
 def test_a_player_at_their_table_is_told_how_long_they_have_to_be_ready() -> None:
     script = """
         const { sentence } = await import(`${web}/waiting.js`);

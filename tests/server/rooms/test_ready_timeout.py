@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 
-from protocol.room_events import Countdown, Room, Scored, Unseated
+from protocol.room_events import Countdown, ReadyDue, Room, Scored, Unseated
 from protocol.server_messages import Left
 from protocol.views import SeriesOptions
 from server.rooms.driver import Room as ServedRoom
@@ -62,6 +62,41 @@ async def test_a_newcomer_has_the_whole_time_and_who_gets_ready_in_time_is_never
     await trio.sleep(0.02)
     assert room.core.race.phase == "countdown"
     assert eve.all(Left) == []
+
+
+async def test_how_long_they_have_is_told_when_the_wait_begins_and_to_whoever_comes_back(table: Table, ann: Guest, bob: Guest) -> None:
+    room = await table.seated(ann, bob, public=True)
+    assert ann.last(Room).ready_left_ms is None
+    ann.ready(room)
+    await table.settle()
+    for guest in (ann, bob):
+        assert [due.left_ms for due in guest.all(ReadyDue)] == [READY_S * 1000]
+    version = bob.version
+    await bob.vanish(room)
+    await trio.sleep(30)
+    bob.enter(room, version=0)
+    await table.settle()
+    assert bob.last(Room).ready_left_ms == (READY_S - 30) * 1000
+    older = bob.another_line()
+    older.version = version - 1
+    older.enter(room)
+    await table.settle()
+    assert older.last(ReadyDue).left_ms == (READY_S - 30) * 1000, "not as it was when it was told first"
+    older.ready(room, race=1)
+    await table.settle()
+    assert older.last(Countdown).starts_in_ms == 3000
+    assert len(ann.all(ReadyDue)) == 1
+
+
+async def test_a_wait_that_begins_anew_is_told_anew(table: Table, ann: Guest, bob: Guest, eve: Guest) -> None:
+    room = await table.seated(ann, bob, public=True)
+    ann.ready(room)
+    await trio.sleep(30)
+    bob.leave(room)
+    eve.enter(room)
+    await table.settle()
+    assert [due.left_ms for due in ann.all(ReadyDue)] == [READY_S * 1000] * 2
+    assert eve.last(ReadyDue).left_ms == READY_S * 1000
 
 
 @pytest.mark.parametrize("case", ["private", "nobody ready", "a free seat", "alone with a bot"])
