@@ -355,7 +355,7 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
     model = replace(model, link=_writing(model.link))
     sentence = {
         "not-ready": f"You kept race {left.code} waiting, and have lost your seat.",
-        "no-opponent": "Your opponent did not get ready, so you are back in the queue, at your old place.",
+        "no-opponent": "Your opponent did not get ready: you are back at your place in the queue.",
         "closed": f"Race {left.code} was closed by the host.",
         "idle": f"Race {left.code} was closed: nobody came.",
         "failed": f"Race {left.code} was ended by a fault of the server.",

@@ -369,22 +369,25 @@ class RoomCore:
             self._broadcast.ready_until = until
             if until is not None:
                 self._races.publish((ReadyWanted(until),))
-        for seat in late:
-            assert seat.player is not None
-            self._leave(seat.player, self.members.connection(seat.player), reason="not-ready")
-        self._free_unmatched_seats()
-
-    def _free_unmatched_seats(self) -> None:
-        """Let those go on looking whom a quick match has brought here, and who are ready and without an opponent."""
-        race, matched = self.race, self._setup.matched
-        if not matched or race.number > 1 or race.phase != "waiting" or all(seat.player is not None for seat in race.seats):
-            return
-        for player, seat in self._races.people():
-            # Those who are away keep their seat until they are back, or their grace is over.
-            member = self.members.connection(player)
-            if player in matched and seat.nonce is not None and member is not None:
-                self._leave(player, member, reason="no-opponent")
+        going = [(seat.player, "not-ready") for seat in late if seat.player is not None]
+        going += [(player, "no-opponent") for player in self._unmatched(late)]
+        members = [self.members.connection(player) for player, _ in going]
+        for player, _ in going:
+            # None of them need hear that the others go.
+            self.members.leave(player, self._races.now)
+        for (player, reason), member in zip(going, members, strict=True):
+            self._leave(player, member, reason=reason)
+            if reason == "no-opponent" and member is not None:
                 self._draft.effects.unmatched += (Unmatched(player, member, frozenset(self._races.sat_here - {player})),)
+
+    def _unmatched(self, late: list[Seat]) -> list[str]:
+        """Those whom a quick match has brought here, and who are ready and without an opponent once the late have gone."""
+        race, matched = self.race, self._setup.matched
+        if not matched or race.number > 1 or race.phase != "waiting" or not (late or any(seat.player is None for seat in race.seats)):
+            return []
+        ready = [player for player, seat in self._races.people() if player in matched and seat.nonce is not None]
+        # Those who are away keep their seat until they are back, or their grace is over.
+        return [player for player in ready if self.members.connection(player) is not None]
 
     # ---- the end
 

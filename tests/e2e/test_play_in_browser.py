@@ -357,6 +357,21 @@ def test_an_opponent_is_found_and_a_seat_is_come_back_to(browser: Browser, serve
         browser.wait_for_text(".play .notice", "You have left the race.")
 
 
+def test_whoever_is_found_an_opponent_who_does_nothing_is_soon_looking_again(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/play"))
+    browser.press("Find an opponent")
+    browser.wait_for_text("main", "Looking for an opponent")
+    with Racer(server, "Ada") as ada:
+        ada.sit_down("quick-match")
+        browser.press("Ready")
+        browser.wait_for_text(".waiting-room", "to be ready, with 0:1")
+        browser.wait_for_text(".play .notice", "Your opponent did not get ready: you are back at your place in the queue.")
+        browser.wait_for_text("main", "Looking for an opponent")
+        browser.press("Stop looking")
+        browser.wait_for_text("main", "Find an opponent")
+    assert browser.complaints() == []
+
+
 def test_a_terminal_and_a_browser_run_the_same_race(browser: Browser, server: str, tmp_path: Path) -> None:
     browser.open(page(server, "/play"))
     browser.press("Make a link")

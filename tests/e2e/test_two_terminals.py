@@ -348,3 +348,26 @@ def test_a_server_that_is_ended_is_told_to_both_and_lets_them_go(tmp_path: Path)
             player.terminal.wait_for_end()
             assert player.terminal.given_back()
             assert player.terminal.process.returncode == 0
+
+
+def test_whoever_is_matched_with_somebody_who_does_nothing_is_soon_looking_again_and_finds_the_next(table: Table) -> None:
+    anna, bert = table.sit("anna", "match", table.url), table.sit("bert", "match", table.url)
+    for player in (anna, bert):
+        player.sees("Everybody is here. Press r when you are ready.")
+    anna.type("r")
+    anna.sees("Waiting for the others to be ready, who have 0:1")
+    bert.sees("You are waited for. Press r within 0:1")
+    anna.sees("Your opponent did not get ready: you are back at your place in the queue.", "Looking for an opponent")
+    bert.sees("waiting, and have lost your seat.")
+    bert.type("m")
+    for player in (anna, bert):
+        player.sees("(2 waiting, ")
+    cleo = table.sit("cleo", "match", table.url)
+    for player in (anna, cleo):
+        player.sees("Everybody is here. Press r when you are ready.")
+    anna.type("r")
+    cleo.sees("You are waited for.")
+    cleo.type("r")
+    for player in (anna, cleo):
+        player.races()
+    bert.sees("(1 waiting, ")

@@ -22,7 +22,7 @@ export const PHRASES = {
 const LEFT = {
   left: "You have left the race.",
   "not-ready": "You were not ready in time, and have lost your seat.",
-  "no-opponent": "Your opponent did not get ready, so you are back in the queue, at your old place.",
+  "no-opponent": "Your opponent did not get ready: you are back at your place in the queue.",
   closed: "That race is closed.",
   idle: "That race was closed because nobody came.",
   failed: "The server could not continue that race.",

@@ -232,7 +232,7 @@ def test_whoever_is_left_without_an_opponent_by_a_quick_match_is_told_that_they_
     assert after.room is None
     assert after.search is not None
     assert after.notice is not None
-    assert after.notice.text == "Your opponent did not get ready, so you are back in the queue, at your old place."
+    assert after.notice.text == "Your opponent did not get ready: you are back at your place in the queue."
 
 
 def test_the_evidence_outlives_snapshots_and_takes_the_first_view_only() -> None:

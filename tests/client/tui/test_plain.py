@@ -127,7 +127,7 @@ def test_how_long_is_left_to_get_ready_is_told_once_and_then_that_they_look_agai
     assert told.tell(9_000) == []
     left, waits = Left(code=scenes.CODE, reason="no-opponent"), WaitingMatch(rules=None, waited_ms=25_000, window=350, waiting=1)
     assert told.hear(Unseated(version=6, seat=1), left, waits, now_ms=21_000) == [
-        "Your opponent did not get ready, so you are back in the queue, at your old place.",
+        "Your opponent did not get ready: you are back at your place in the queue.",
         "Looking for an opponent within 350 points (1 waiting, 0:00); esc stops.",
     ]
 

@@ -178,6 +178,7 @@ async def test_after_a_quick_match_the_wait_is_short_and_whoever_was_ready_goes_
     await trio.sleep(0.02)
     assert bob.last(Left) == Left(code=room.code, reason="not-ready")
     assert ann.heard[-1] == Left(code=room.code, reason="no-opponent")
+    assert [guest.all(Unseated) for guest in (ann, bob)] == [[], []], "each is told once"
     assert told == [Unmatched(ann.player.id, ann, frozenset({bob.player.id}))]
     assert room.is_closed, "nobody has a claim to it"
     assert len(table.rooms) == 0
