@@ -70,6 +70,7 @@ async def open_link(
     identity: Identity | None,
     *,
     watches: bool = False,
+    known_only: bool = False,
     reconnect: bool = True,
     takes_back: bool = False,
     subprotocol: str = MSGPACK,
@@ -84,11 +85,12 @@ async def open_link(
 
     identity: who to say hello as; None to say none and ask only what needs no hello. watches: come only to watch, until anything else is
     sent, so that a connection this player has elsewhere stays theirs; without an identity, come as a guest, of whom nothing is kept.
-    keep: called with the identity as the server has it, on the first welcome and on every change. nodes: what `keep_nodes` was called with
-    on an earlier visit to this URL with this token; tried in turn if the server cannot be reached. keep_nodes: called with the identity and
-    the URLs of other servers of the same place, whenever the server at `url` has named them. generator: for the pauses between attempts.
-    takes_back: when a newer connection of the same player takes over, wait for `hurry` instead of ending. dial: opens the byte stream, in
-    place of TCP to the address. Raises LinkError if the first connection fails.
+    known_only: become no new player where the server does not know the token. keep: called with the identity as the server has it, on the
+    first welcome and on every change. nodes: what `keep_nodes` was called with on an earlier visit to this URL with this token; tried in
+    turn if the server cannot be reached. keep_nodes: called with the identity and the URLs of other servers of the same place, whenever the
+    server at `url` has named them. generator: for the pauses between attempts. takes_back: when a newer connection of the same player takes
+    over, wait for `hurry` instead of ending. dial: opens the byte stream, in place of TCP to the address. Raises LinkError if the first
+    connection fails.
     """
     try:
         address = parse_address(url)
@@ -98,6 +100,7 @@ async def open_link(
         address,
         identity,
         watches=watches,
+        known_only=known_only,
         reconnect=reconnect,
         takes_back=takes_back,
         subprotocol=subprotocol,
@@ -131,6 +134,7 @@ class NetLink:
         identity: Identity | None,
         *,
         watches: bool,
+        known_only: bool,
         reconnect: bool,
         takes_back: bool,
         subprotocol: str,
@@ -143,6 +147,7 @@ class NetLink:
     ) -> None:
         self._route = Route(address, nodes)
         self._keep_nodes = keep_nodes
+        self._known_only = known_only
         self._reconnect = reconnect
         self._takes_back = takes_back
         self._hurry = trio.Event()
@@ -292,6 +297,11 @@ class NetLink:
         return self._route.shut_out if not self._questions.is_answered and not self._route.has_others else None
 
     @property
+    def _makes_anew(self) -> bool:
+        """Whether a player whose token this server does not know becomes a new one there."""
+        return self._route.is_trusted and not self._known_only
+
+    @property
     def _may_look_elsewhere(self) -> bool:
         return not self._questions.is_answered and self._route.has_others
 
@@ -372,14 +382,14 @@ class NetLink:
             return
         elif isinstance(message, Room | Watched | WaitingMatch):
             self._route.arrived()
-        elif isinstance(message, Error) and self._introduction.is_unknown(message) and self._route.is_trusted:
+        elif isinstance(message, Error) and self._introduction.is_unknown(message) and self._makes_anew:
             self._resume.start_over()
             self._unanswered.forget()
             self._say(self._introduction.start_over())
             return
         elif isinstance(message, Error) and (self._introduction.is_turned_away(message) or self._introduction.is_unknown(message)):
-            # The server cannot look up anybody just now; or it may have left the place, and must not cost the player their token. Whoever
-            # waits is told; the link says hello again on another connection.
+            # The server cannot look up anybody just now; or it may have left the place, and must not cost the player their token; or only
+            # that player would do. Whoever waits is told; the link says hello again on another connection.
             self._questions.note(message)
             self._ending = TURNED_AWAY
             nursery.cancel_scope.cancel()

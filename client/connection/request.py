@@ -28,6 +28,13 @@ class NotAnswered(Failure):
 class NotKnown(NotAnswered):
     """The server knows no player with that token."""
 
+    @classmethod
+    def at(cls, url: str, name: str) -> NotKnown:
+        return cls(
+            f"The server at {url} does not know you as {name}: it has started afresh, or is a different server."
+            " Your next visit makes a new player there."
+        )
+
 
 async def ask(
     url: str,
@@ -40,14 +47,16 @@ async def ask(
     nodes: Iterable[str] = (),
     dial: Dial | None = None,
 ) -> Answer:
-    """Ask, and return the answer. identity: who says hello; None for no hello. watches: ask on a second connection, beside the one they
-    race on. nodes: as for `open_link`; if one of them is asked instead, that is said on standard error.
+    """Ask, and return the answer. identity: who says hello; None for no hello. watches: ask as a player who is known there, on a second
+    connection beside the one they race on. nodes: as for `open_link`; if one of them is asked instead, that is said on standard error.
 
     Raises NotAnswered, LinkError.
     """
     with contextlib.ExitStack() as waiting:
         waiting.enter_context(connecting_to(parse_address(url).place))
-        async with open_link(url, identity, watches=watches, reconnect=False, keep=keep, nodes=nodes, dial=dial) as link:
+        async with open_link(
+            url, identity, watches=watches, known_only=watches, reconnect=False, keep=keep, nodes=nodes, dial=dial
+        ) as link:
             try:
                 return await link.ask(question, kind)
             except RequestRefused as refused:
@@ -80,10 +89,7 @@ async def _identified(url: str, identity: Identity, question: WhoAmI | Rename, n
     try:
         told = await ask(url, question, YouAre, nodes=nodes, dial=dial)
     except NotKnown as error:
-        raise NotKnown(
-            f"The server at {url} does not know you as {identity.name}: it has started afresh, or is a different server."
-            " Your next visit makes a new player there."
-        ) from error
+        raise NotKnown.at(url, identity.name) from error
     except NotAnswered as error:
         refused = error.__cause__
         if isinstance(refused, RequestRefused) and refused.error.code == ErrorCode.NAME_TAKEN and isinstance(question, Rename):

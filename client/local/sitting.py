@@ -22,6 +22,7 @@ from client.connection.errors import Failure, LinkError, RequestRefused
 from client.connection.events import Identity, Link, LinkEvent
 from client.connection.notice import connecting_to, tell_detour
 from client.connection.questions import EntryRequest
+from client.connection.request import NotKnown
 from client.local.profile_reader import ProfileReader
 from client.local.server_process import open_server
 from client.replay.own_server import replay_race
@@ -190,7 +191,7 @@ async def play_on(record: Record, *, seat: int, ply: int, name: str | None, sett
 @contextlib.asynccontextmanager
 async def _entered(url: str, identity: Identity | None, *, screens: bool, **how: Any) -> AsyncIterator[NetLink]:
     """A link to somebody's server, once that has answered hello, with no screen yet. screens: they tell of a detour, if it comes to them.
-    how: as for `open_link`. Raises LinkError.
+    how: as for `open_link`. Raises LinkError, NotKnown.
     """
     with contextlib.ExitStack() as waiting:
         waiting.enter_context(connecting_to(parse_address(url).place))
@@ -203,28 +204,35 @@ async def _entered(url: str, identity: Identity | None, *, screens: bool, **how:
                     tell_detour(link.detour)
                     is_told = True
                 yield link
-            except Failure:
+            except Failure as failure:
                 waiting.close()
                 if not is_told:
                     tell_detour(link.detour)
+                is_unknown = isinstance(failure, RequestRefused) and failure.error.code == ErrorCode.UNKNOWN_TOKEN
+                if is_unknown and identity is not None and link.detour is None:
+                    raise NotKnown.at(link.url, identity.name) from failure
                 raise
 
 
 @contextlib.asynccontextmanager
 async def identified(
-    url: str, name: str | None, *, watches: bool = False, screens: bool = False
+    url: str, name: str | None, *, watches: bool = False, known_only: bool = False, screens: bool = False
 ) -> AsyncIterator[tuple[NetLink, Callable[[], None]]]:
     """A link to somebody's server as the player whom this machine has there by this name, or as a new player, who is then kept.
 
-    With it comes what to call once they are let in where they wanted to go: a player who was named is the default only from then on, so
-    that a mistyped or refused visit changes nothing. watches: as for `open_link`. screens: the block shows them, with the link's detour.
-    Raises LinkError; at the end of the block, IdentityError if the player could not be kept.
+    With it comes what to call once they are let in where they wanted to go: only from then on are they the default, and this the server
+    visited last, so that a mistyped or refused visit changes neither. watches: as for `open_link`. known_only: not as a new player, who
+    could do nothing there. screens: the block shows them, with the link's detour. Raises LinkError, NotKnown; at the end of the block,
+    IdentityError if the player could not be kept.
     """
     store = IdentityStore(home_folder())
     url = parse_address(url).url
     mine = store.identity(url, name)
     asked = clean_name(name or "") or mine.name
-    is_in = name is None
+    if known_only and mine.token is None:
+        others = "; carpet whoami shows those it has." if store.known(url) else f". {from_elsewhere('have one', url)}"
+        raise LinkError(f"This machine has no player{f' {asked}' if name is not None else ''} at {url}{others}")
+    is_in = False
     told: Identity | None = None
     not_kept: list[IdentityError] = []
 
@@ -249,7 +257,7 @@ async def identified(
                 store.keep_nodes(url, identity.token, nodes)
 
     nodes = store.nodes(url, mine.token) if mine.token is not None else ()
-    how = {"keep": keep, "watches": watches, "takes_back": True, "nodes": nodes, "keep_nodes": keep_nodes}
+    how = {"keep": keep, "watches": watches, "known_only": known_only, "takes_back": True, "nodes": nodes, "keep_nodes": keep_nodes}
     async with _entered(url, mine, screens=screens, **how) as link:
         welcome = await link.entered()
         is_new = mine.token is None or mine.player not in (None, welcome.player)
@@ -258,6 +266,14 @@ async def identified(
         yield link, let_in
     if not_kept:
         raise not_kept[0]
+
+
+def from_elsewhere(who: str, url: str) -> str:
+    """How somebody comes to the server of `url` as a player who is kept on another machine or for another address. who: `are ...`."""
+    return (
+        f"If you {who} on another machine: carpet identity export FILE there, carpet identity import FILE here;"
+        f" if at another address of this server: carpet identity copy ADDRESS {url}."
+    )
 
 
 async def visit(

@@ -14,13 +14,15 @@ from msgspec.structs import replace
 
 from client.connection.client import NetLink
 from client.connection.errors import Failure, LinkError, RequestRefused
-from client.local.sitting import identified
+from client.local.sitting import from_elsewhere, identified
 from client.storage.identity import IdentityStore, home_folder
 from protocol.errors import ErrorCode
 from protocol.text import clean_name, counted
 from protocol.tournament_messages import (
     CorrectResult,
+    CreateTournament,
     Decided,
+    EnterTournament,
     ExtendCheckIn,
     FollowTournament,
     PairRound,
@@ -41,9 +43,12 @@ class NoSuchEntrant(Failure):
 
 
 @contextlib.asynccontextmanager
-async def _asking(url: str, name: str | None, tournament: str) -> AsyncIterator[NetLink]:
-    """A link as for `identified`. Whoever is refused for not being the director is told who they are there, perhaps to their surprise."""
-    async with identified(url, name, watches=True) as (link, let_in):
+async def _asking(url: str, name: str | None, tournament: str, *, newcomer: bool = False) -> AsyncIterator[NetLink]:
+    """A link as for `identified`. Whoever is refused for not being the director is told who they are there, perhaps to their surprise.
+
+    newcomer: whether a new player may ask for it.
+    """
+    async with identified(url, name, watches=True, known_only=not newcomer) as (link, let_in):
         try:
             yield link
             let_in()
@@ -58,16 +63,13 @@ async def _asking(url: str, name: str | None, tournament: str) -> AsyncIterator[
             if theirs is not None:
                 how = f"Its director {theirs} is on this machine too: add --name {shlex.quote(theirs)}."
                 raise LinkError(f"{refused} {who} {how}") from refused
-            how = (
-                "If you are its director on another machine: carpet identity export FILE there, carpet identity import FILE here;"
-                f" if at another address of this server: carpet identity copy ADDRESS {link.url}."
-            )
-            raise LinkError(f"{refused} {who} {how}") from refused
+            raise LinkError(f"{refused} {who} {from_elsewhere('are its director', link.url)}") from refused
 
 
 async def decide(url: str, request: TournamentRequest, *, name: str | None) -> Decided:
-    """Ask for a decision. Raises LinkError, whose text is the server's, and IdentityError."""
-    async with _asking(url, name, getattr(request, "id", "")) as link:
+    """Ask for a decision. Raises LinkError, whose text is the server's, NotKnown and IdentityError."""
+    newcomer = isinstance(request, CreateTournament | EnterTournament)
+    async with _asking(url, name, getattr(request, "id", ""), newcomer=newcomer) as link:
         return await link.ask(request, Decided)
 
 

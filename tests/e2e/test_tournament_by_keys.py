@@ -164,6 +164,11 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             zoe.wait_for("newest first")
             zoe.type("q")
             zoe.wait_for_end()
+        refused = carpet_here(tmp_path / "dan", "tournament", "pause", url, tournament)
+        assert refused.sentence.startswith(f"carpet: This machine has no player at {url}. If you have one on another machine: ")
+        assert not list((tmp_path / "dan").rglob("identity.json"))
+        # It is too late to enter, but this one may.
+        assert carpet_here(tmp_path / "dan", "tournament", "join", url, tournament, "--no-screen", "--name", "dan").status == 1
         refused = carpet_here(tmp_path / "dan", "tournament", "pause", url, tournament, "--name", "dan")
         who = f"At {url} this machine is the player dan."
         how = (
@@ -171,6 +176,9 @@ def test_whoever_looks_on_sees_tables_and_watches_one_and_a_director_directs_by_
             f" if at another address of this server: carpet identity copy ADDRESS {url}."
         )
         assert (refused.status, refused.sentence) == (1, f"carpet: Only the director of a tournament may do that. {who} {how}")
+        refused = carpet_here(tmp_path / "grace", "tournament", "pause", url, tournament, "--name", "Bert")
+        assert refused.sentence == f"carpet: This machine has no player Bert at {url}; carpet whoami shows those it has."
+        assert carpet_here(tmp_path / "grace", "tournament", "join", url, tournament, "--no-screen", "--name", "Bert").status == 1
         refused = carpet_here(tmp_path / "grace", "tournament", "pause", url, tournament, "--name", "Bert")
         # Grace has not been named: her player there has her login name.
         assert re.search(r"is the player Bert\. Its director (.+) is on this machine too: add --name \1\.$", refused.sentence)

@@ -1,0 +1,114 @@
+"""A tournament command's own connection: who it comes as, and what is kept of a command that comes to nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from client.connection.client import open_link
+from client.connection.errors import LinkError, RequestRefused
+from client.connection.events import Identity
+from client.connection.request import NotKnown
+from client.local import sitting
+from client.local.tournament_client import decide
+from client.storage.identity import IdentityStore
+from protocol.client_messages import WhoAmI
+from protocol.errors import ErrorCode
+from protocol.server_messages import YouAre
+from protocol.tournament_messages import CreateTournament, Decided, LeaveTournament, PauseTournament
+from protocol.tournaments import TournamentOptions
+from tests.client import scenes
+from tests.client.connection.linking import URL
+from tests.client.fake_server import FakeServer
+from tests.client.tournament_scenes import ID
+
+ELSEWHERE = "ws://elsewhere.example:7777"
+CREATE = CreateTournament(options=TournamentOptions(name="Open"), code=None)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdentityStore:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path / "home"))
+    return IdentityStore(tmp_path / "home")
+
+
+@pytest.mark.parametrize("request_", [PauseTournament(id=ID), LeaveTournament(id=ID)])
+@pytest.mark.parametrize("name", [None, "berta"])
+async def test_who_is_no_player_there_has_nothing_to_decide_and_becomes_none_by_asking(
+    store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, request_: PauseTournament, name: str | None
+) -> None:
+    store.keep(ELSEWHERE, Identity("anna", "token-9", "p9"))
+    before = store.read()
+    async with FakeServer.running() as server:
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
+        named = "" if name is None else f" {name}"
+        with pytest.raises(LinkError, match=rf"^This machine has no player{named} at {URL}\. If you have one on another machine: "):
+            await decide(URL, request_, name=name)
+        assert not server.dialled_at
+    assert store.read() == before
+
+
+async def test_whom_the_server_does_not_know_any_more_is_told_so_and_not_made_anew_by_a_directors_command(
+    store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.keep(URL, Identity("anna", "token-1", "p1"))
+    store.keep(ELSEWHERE, Identity("anna", "token-9", "p9"))
+    before = store.read()
+
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+
+        async def forget() -> None:
+            line = await server.line()
+            asked = await line.heard()
+            assert isinstance(asked, WhoAmI)
+            await line.say(scenes.refusal(ErrorCode.UNKNOWN_TOKEN, asked.ref))
+
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
+        nursery.start_soon(forget)
+        with pytest.raises(NotKnown, match=f"^The server at {URL} does not know you as anna: it has started afresh"):
+            await decide(URL, PauseTournament(id=ID), name=None)
+        nursery.cancel_scope.cancel()
+    assert store.read() == before
+
+
+async def test_a_command_that_is_refused_leaves_the_last_server_and_the_default_as_they_were_and_one_that_is_not_makes_them_its_own(
+    store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.keep(URL, Identity("bert", "token-2", "p2"))
+    store.keep(URL, Identity("anna", "token-1", "p1"))
+    store.keep(ELSEWHERE, Identity("anna", "token-9", "p9"))
+    before = store.read()
+
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+        refuses = True
+
+        async def answer() -> None:
+            line = await server.line()
+            asked = await line.heard()
+            assert isinstance(asked, WhoAmI)
+            await line.say(YouAre(player="p2", name="bert", ref=asked.ref))
+            await line.greet(token="token-2")
+            # To make one is no second look: hello again, to take over.
+            await line.greet(token="token-2")
+            create = await line.heard()
+            assert isinstance(create, CreateTournament)
+            refusal = scenes.refusal(ErrorCode.BAD_TOURNAMENT, create.ref)
+            await line.say(refusal if refuses else Decided(id=ID, number=1, ref=create.ref))
+
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
+        nursery.start_soon(answer)
+        with pytest.raises(RequestRefused):
+            await decide(URL, CREATE, name="bert")
+        after = store.read()
+        assert list(after.servers) == list(before.servers) == [URL, ELSEWHERE]
+        assert after.servers[URL].name == "anna"
+        refuses = False
+        nursery.start_soon(answer)
+        await decide(URL, CREATE, name="bert")
+        nursery.cancel_scope.cancel()
+    assert list(store.read().servers) == [ELSEWHERE, URL]
+    assert store.read().servers[URL].name == "bert"
