@@ -27,22 +27,30 @@ SEAT_ENDS: Final[dict[SeatState, SeatEnd]] = {
 }
 
 
-WALKOVER: Final = "walkover"
-BEATEN: Final = "beaten"
+# Two ends of a seat that the race stopped: neither must sound like its player's choice.
+BEATEN: Final = SeatEnd("beaten", "was still racing", "Another player has every card home.")
+WALKOVER: Final = SeatEnd("walkover", "wins by walkover", "You win by walkover: everybody else is out.")
 
 
-def word_among(seat: SeatRecord | HistorySeat, seats: Sequence[SeatRecord | HistorySeat]) -> str:
-    """The word for a seat's end, given the other seats of its race. A seat that was stopped must not sound like its player's choice."""
+def end_among(seat: SeatRecord | HistorySeat | SeatInfo, seats: Sequence[SeatRecord | HistorySeat | SeatInfo]) -> SeatEnd | None:
+    """How a seat ended, given all seats of its race; None if it has not."""
     if was_racing(seat, seats):
         return BEATEN
-    # A seat whose opponents forfeited is stopped by its own win.
-    is_walkover = seat.state == "stopped" and seat.place == 1 and {other.state for other in seats if other is not seat} == {"forfeited"}
-    return WALKOVER if is_walkover else end_word(seat.state)
+    # Whoever is in a race has no place yet.
+    is_first = isinstance(seat, SeatInfo) or seat.place == 1
+    is_walkover = seat.state == "stopped" and is_first and {other.state for other in seats if other is not seat} == {"forfeited"}
+    return WALKOVER if is_walkover else SEAT_ENDS.get(seat.state)
+
+
+def word_among(seat: SeatRecord | HistorySeat | SeatInfo, seats: Sequence[SeatRecord | HistorySeat | SeatInfo]) -> str:
+    """The word for how a seat ended, given all seats of its race; empty if it has not."""
+    end = end_among(seat, seats)
+    return end.word if end is not None else ""
 
 
 def was_racing(seat: SeatRecord | HistorySeat | SeatInfo, seats: Sequence[SeatRecord | HistorySeat | SeatInfo]) -> bool:
-    """Whether a seat was stopped by another's win."""
-    return seat.state == "stopped" and any(other.state == "won" and _ended_at(other) <= _ended_at(seat) for other in seats)
+    """Whether a seat was stopped by another's win: at that very moment. A win in a swap stops nobody, and they may choose to stop later."""
+    return seat.state == "stopped" and any(other.state == "won" and _ended_at(other) == _ended_at(seat) for other in seats)
 
 
 def _ended_at(seat: SeatRecord | HistorySeat | SeatInfo) -> int:

@@ -24,7 +24,7 @@ from protocol.cards import DECK_SIZE
 from protocol.client_messages import JoinRace, OpenRace
 from protocol.record import Record
 from protocol.room_events import PlayerView, Progress, Result, Room, Started
-from protocol.seat_ends import SEAT_ENDS, was_racing, word_among
+from protocol.seat_ends import end_among, word_among
 from protocol.server_messages import ServerMessage, Welcome
 from protocol.text import clean_name, counted
 from protocol.views import RaceOptions, SeatInfo
@@ -116,9 +116,8 @@ class Narrator:
     def _progress(self, room: RoomModel, event: Progress | PlayerView) -> None:
         seat = room.seats[event.seat]
         home = sum(seat.home for seat in room.seats)
-        if event.state in SEAT_ENDS:
-            told = "was still racing" if was_racing(seat, room.seats) else SEAT_ENDS[event.state].predicate
-            self._write(f"{_seconds(event.elapsed_ms)}  {seat.name} {told}, with {counted(seat.home, 'card')} home.")
+        if (end := end_among(seat, room.seats)) is not None:
+            self._write(f"{_seconds(event.elapsed_ms)}  {seat.name} {end.predicate}, with {counted(seat.home, 'card')} home.")
         if self._fast:
             due = home - self._last_home >= LINE_EVERY_CARDS
         else:

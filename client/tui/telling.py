@@ -23,7 +23,7 @@ from client.tui.race.racing import situation
 from client.tui.race.waiting import waited_for
 from client.tui.scene import PROMPT_LABELS, Scene, clean_long, clock_line, race_of_series, rules_name
 from client.tui.step import Step
-from protocol.seat_ends import SEAT_ENDS, was_racing, word_among
+from protocol.seat_ends import end_among, word_among
 from protocol.text import clean_chat, clean_name, counted
 from protocol.views import View
 
@@ -175,8 +175,8 @@ def _seats(room: RoomModel) -> News:
             "is ready": info.ready and room.phase == "waiting",
             "is here": room.phase == "waiting" and not info.ready,
         }
-        if room.phase == "racing" and info.state in SEAT_ENDS:
-            states["was still racing" if was_racing(info, room.seats) else SEAT_ENDS[info.state].predicate] = True
+        if room.phase == "racing" and (end := end_among(info, room.seats)) is not None:
+            states[end.predicate] = True
         told |= {(info.seat, info.name, words): f"{seat_name(info)} {words}." for words, is_so in states.items() if is_so}
     return told
 

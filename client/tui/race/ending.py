@@ -19,7 +19,7 @@ from client.tui.screen import Screen
 from client.tui.step import Step
 from client.tui.ui_state import Ui
 from protocol.cards import RANKS
-from protocol.seat_ends import was_racing
+from protocol.seat_ends import SEAT_ENDS, end_among
 from protocol.views import SeatInfo
 
 CARDS = 16
@@ -60,10 +60,9 @@ def begun(step: Step, before: RoomModel | None) -> Step:
 
 def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
     """Whether the player has ended their race themselves. A seat is also stopped when another wins, or when the last opponent gives up."""
-    is_alone = bool(room.opponents) and all(info.state == "forfeited" for info in room.opponents)
     # Whoever comes back to a race that is over is told when each seat's last move counted: when it ended, only the record says.
-    is_beaten = was_racing(room.ended[own.seat], room.ended) if room.ended else was_racing(own, room.seats)
-    return own.state == "forfeited" or (own.state == "stopped" and not is_alone and not is_beaten)
+    end = end_among(room.ended[own.seat], room.ended) if room.ended else end_among(own, room.seats)
+    return end in (SEAT_ENDS["forfeited"], SEAT_ENDS["stopped"])
 
 
 def _ended(step: Step, action: ScreenAction | str) -> Step:

@@ -24,7 +24,7 @@ TURNED = 3
 def headline(room: RoomModel) -> Line:
     """Who won, and by how much, addressed to the viewer."""
     seats = room.ended
-    best = [number for number, seat in enumerate(seats) if seat.place == 1]
+    best = [number for number, seat in enumerate(seats) if seat.place == 1 and seat.state != "forfeited"]
     own = room.seat
     if len(seats) == 1 and own is not None:
         told = f"You brought {counted(seats[0].home, 'card')} home."

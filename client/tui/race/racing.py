@@ -52,7 +52,7 @@ from client.tui.table.playing import DOWN, HOME, UP, all_fit, go_on, place, put_
 from client.tui.table.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.table.race_progress import bars, below_bars, own_moves, times
 from protocol.client_messages import Resign, Stop
-from protocol.seat_ends import SEAT_ENDS
+from protocol.seat_ends import BEATEN, end_among
 from protocol.text import clean_chat
 from protocol.views import View
 
@@ -224,13 +224,13 @@ def situation(scene: Scene, room: RoomModel, board: Board, columns: int) -> tupl
         if sent is not None:
             words = f"Your move {clean_chat(sent.move)} is not confirmed yet. It is sent again once you are back."
         return "bad", words
-    ended = SEAT_ENDS.get(own.state)
+    ended = end_among(own, room.seats)
     if ended is None:
         text = hint(view, board, racing=racing, held=scene.ui.held, columns=columns, first=keyed(scene.ui.chips))
     else:
         text = ended.own
     others = [seat_name(info) for info in room.seats if info is not own and info.state == "racing"]
-    if others and own.state in ("stalled", "stopped"):
+    if others and own.state in ("stalled", "stopped") and ended is not BEATEN:
         text += f" {others[0]} is still racing." if len(others) == 1 else f" {len(others)} others are still racing."
     return "hint", text
 

@@ -293,7 +293,7 @@ export const OWN_ENDS = {
 /** How a seat of a race ended, or nothing. The win of another stops those who are still racing, and so does a walkover: neither is their own choice. */
 export function endWord(seat, seats) {
   const at = (each) => each.ended_at_ms ?? each.elapsed_ms;
-  const isBeaten = seat.state === "stopped" && seats.some((other) => other.state === "won" && at(other) <= at(seat));
+  const isBeaten = seat.state === "stopped" && seats.some((other) => other.state === "won" && at(other) === at(seat));
   if (isBeaten) return "beaten";
   // Who is in a race has no place yet: whoever has all others forfeit is the first.
   const isWalkover = seat.state === "stopped" && [1, undefined].includes(seat.place) && seats.length > 1 && seats.filter(({ state }) => state !== "forfeited").length === 1;

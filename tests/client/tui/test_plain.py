@@ -43,6 +43,11 @@ from tests.client import scenes, tables
 from tests.client.tui.hands import UP, Run, answer, running, settled
 from tests.client.tui.screens import ENEMY, SCREENS
 
+STOPPED, STALLED, RACING = (
+    "You stopped. Your cards home count.",
+    "You have no move left. Your cards home count.",
+    " Benedikt is still racing.",
+)
 PLAIN = UiSettings(plain=True, ascii=True, motion=False)
 
 
@@ -201,6 +206,32 @@ def test_the_result_is_told_once_and_then_what_comes_later() -> None:
     assert told.tell(standing="Your best yet.") == ["Your best yet."]
     assert told.tell(review=()) == ["Thinking about your game with every card known..."]
     assert told.tell(review=("The deal can be won.",)) == ["The deal can be won."]
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ([(1, "forfeited"), (0, "stopped")], ["Benedikt forfeited.", "You win by walkover: everybody else is out."]),
+        ([(0, "forfeited"), (1, "stopped")], ["You forfeited this race.", "Benedikt wins by walkover."]),
+        ([(0, "stopped"), (1, "forfeited")], [STOPPED + RACING, "Benedikt forfeited.", "You win by walkover: everybody else is out."]),
+        ([(1, "won"), (0, "stopped")], ["Benedikt brought every card home.", "Another player has every card home."]),
+        ([(0, "won"), (1, "stopped")], ["Every card is home!", "Benedikt was still racing."]),
+        ([(0, "stopped"), (1, "stopped")], [STOPPED + RACING, "Benedikt stopped.", STOPPED]),
+        ([(1, "stalled"), (0, "stalled")], ["Benedikt has no move left.", STALLED]),
+        ([(0, "stalled"), (1, "stalled")], [STALLED + RACING, "Benedikt has no move left.", STALLED]),
+        ([(0, "out-of-time"), (1, "out-of-time")], ["Your time is up.", "Benedikt ran out of time."]),
+    ],
+)
+def test_each_end_is_told_to_both_as_what_it_is(ends: list[tuple[int, SeatState]], told: list[str]) -> None:
+    telling = Telling(scenes.racing())
+    room = telling.model.room
+    assert room is not None
+    heard: list[str] = []
+    for version, (seat, state) in enumerate(ends, room.version + 1):
+        home = room.seats[seat].home
+        ended = Progress(version=version, seat=seat, ply=40, home=home, foundations={}, state=state, elapsed_ms=47_000)
+        heard += telling.hear(ended, now_ms=47_000)
+    assert heard == told
 
 
 def test_in_a_series_the_score_waits_for_the_series_to_be_counted() -> None:

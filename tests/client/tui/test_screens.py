@@ -171,12 +171,22 @@ def test_whoever_was_stopped_by_anothers_win_is_not_said_to_have_stopped() -> No
     assert model.room is not None
     assert model.room.record is not None
     first, second = model.room.record.seats
-    won = structs.replace(model.room.record, seats=(structs.replace(first, state="won"), structs.replace(second, ended_at_ms=133_600)))
+    seats = (structs.replace(first, state="won", ended_at_ms=second.ended_at_ms), second)
+    won = structs.replace(model.room.record, seats=seats)
     at_the_end = replace(model, room=replace(model.room, record=won))
     shown = Shown(lambda: at_the_end, now_ms=160_000)
     text = "\n".join(rows_of(shown))
     assert "all home" in text
     assert "beaten" in text
+
+
+def test_nobody_has_won_a_race_that_all_have_forfeited() -> None:
+    model = scenes.over()
+    assert model.room is not None
+    assert model.room.record is not None
+    seats = tuple(structs.replace(seat, state="forfeited", place=1) for seat in model.room.record.seats)
+    given_up = replace(model, room=replace(model.room, record=structs.replace(model.room.record, seats=seats)))
+    assert "Nobody won." in "\n".join(rows_of(Shown(lambda: given_up, now_ms=160_000)))
 
 
 @pytest.mark.parametrize(

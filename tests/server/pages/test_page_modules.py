@@ -1315,9 +1315,9 @@ def test_a_seat_that_anothers_win_stopped_is_not_said_to_have_stopped() -> None:
             const seats = [{ name: "Ada", state: "won", [when]: 9000 }, { name: "Zoë", state: "stopped", [when]: at }];
             return [endWord(seats[1], seats), standing(seats[1], "over", seats)];
         });
-        console.log(JSON.stringify([said(8999), said(9000)]));
+        console.log(JSON.stringify([said(8999), said(9000), said(9001)]));
     """
-    assert node(script, None) == [[["stopped"] * 2] * 2, [["beaten"] * 2] * 2]
+    assert node(script, None) == [[["stopped"] * 2] * 2, [["beaten"] * 2] * 2, [["stopped"] * 2] * 2]
 
 
 def test_the_line_goes_where_it_is_sent_and_no_further_than_it_may() -> None:
