@@ -84,13 +84,15 @@ async def replay_race(record: Record, *, command: Sequence[str] | None = None, l
 
 class GameReview(NamedTuple):
     """What was possible in a game, in sentences. slip: the number, from 1, of the move after which that was out of reach; None if it
-    never was, or is not known. instead: the move that would have kept it. exact: whether all this is certain.
+    never was, or is not known. instead: the move that would have kept it. exact: whether all this is certain. failed: there is no review,
+    and the sentence says why.
     """
 
     sentences: tuple[str, ...]
     slip: int | None = None
     instead: str = ""
     exact: bool = True
+    failed: bool = False
 
 
 async def review_game(record: Record, seat: int, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> GameReview:
@@ -100,15 +102,21 @@ async def review_game(record: Record, seat: int, *, command: Sequence[str] | Non
         try:
             answer = await ask_server(arguments, to_json(record), command=command)
         except ServerNotStarted as error:
-            return GameReview((f"The review could not be started: {error}.",))
+            return _no_review(f"The review could not be started: {error}.")
         except ServerFailed as error:
-            return GameReview((f"There is no review: {error}.",))
+            return _no_review(f"There is no review: {error}.")
         try:
             (judged,) = msgspec.json.decode(answer, type=_Reviewed).seats
         except (msgspec.DecodeError, ValueError):
-            return GameReview(("There is no review: it said nothing.",))
-        return GameReview(judged.sentences or ("There is no review: it said nothing.",), judged.move, judged.instead or "", judged.exact)
-    return GameReview((f"The review took longer than {limit_s:.0f} seconds and was given up; carpet review takes all the time it needs.",))
+            judged = _Judged(())
+        if not judged.sentences:
+            return _no_review("There is no review: it said nothing.")
+        return GameReview(judged.sentences, judged.move, judged.instead or "", judged.exact)
+    return _no_review(f"The review took longer than {limit_s:.0f} seconds and was given up; carpet review takes all the time it needs.")
+
+
+def _no_review(why: str) -> GameReview:
+    return GameReview((why,), failed=True)
 
 
 class _Judged(msgspec.Struct):

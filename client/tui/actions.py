@@ -119,7 +119,7 @@ class Reviewed(Struct, frozen=True):
     """The review of the game of a seat is ready; without sentences it is not, yet.
 
     slip: the number, from 1, of the move after which the best was out of reach, and instead: the one that would have kept it. exact:
-    whether that is certain.
+    whether that is certain. failed: there is none, and the sentence says why.
     """
 
     digest: str
@@ -128,6 +128,7 @@ class Reviewed(Struct, frozen=True):
     slip: int | None = None
     instead: str = ""
     exact: bool = True
+    failed: bool = False
 
 
 class Replayed(Struct, frozen=True):

@@ -22,6 +22,7 @@ from client.tui.race import ending
 from client.tui.replay import replaying
 from client.tui.replay_state import opened_at
 from client.tui.room import LESSON, ask_held, is_wanted, race_at_once, ready
+from client.tui.scene import is_noted
 from client.tui.screens import shown
 from client.tui.start import (
     Start,
@@ -386,9 +387,15 @@ def reviewed(step: Step, answer: Reviewed) -> Step:
     asked = step.ui.reviewed
     if asked is None or (asked.digest, asked.seat) != (answer.digest, answer.seat):
         return step
-    step = step.but(reviewed=answer, review=answer.sentences if step.ui.review is not None else None)
-    # Whoever has gone on meanwhile is not taken elsewhere.
-    return replaying.at_slip(step) if step.ui.replay is not None and step.ui.note == replaying.THINKING else step
+    # One that has failed is asked for again at the next key.
+    step = step.but(reviewed=None if answer.failed else answer, review=answer.sentences if step.ui.review is not None else None)
+    if step.ui.replay is None or step.ui.note != replaying.THINKING:
+        # Whoever has gone on meanwhile is not taken elsewhere.
+        return step
+    if answer.failed:
+        return step.note(" ".join(answer.sentences))
+    # Nor is whoever has looked on for so long that nothing says any more what is on its way.
+    return replaying.at_slip(step) if is_noted(step.ui, step.now_ms) else step.note(replaying.THOUGHT)
 
 
 def replayed(step: Step, answer: Replayed) -> Step:

@@ -67,10 +67,9 @@ class Scene(Struct, frozen=True):
         return self.theme.glyphs.pointer if marked else " "
 
 
-def is_noted(scene: Scene) -> bool:
+def is_noted(ui: Ui, now_ms: int) -> bool:
     """Whether the remark about the last key still stands."""
-    noted_at_ms = scene.ui.noted_at_ms
-    return noted_at_ms is None or scene.now_ms - noted_at_ms < NOTICE_MS
+    return ui.noted_at_ms is None or now_ms - ui.noted_at_ms < NOTICE_MS
 
 
 def scene_of(model: Model, ui: Ui, now_ms: int, *, colours: int = 256, pictures: bool = False) -> Scene:
@@ -253,7 +252,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
     if ui.typed:
         return [[("title", f" Slot: {ui.typed.lstrip(chr(39))}_"), ("faint", "  (esc cancels)")]]
-    noted = is_noted(scene)
+    noted = is_noted(ui, scene.now_ms)
     back = ", ".join("next card home" if place == "home" else place for place in ui.taken_back)
     # While a move is not confirmed, it is named above: what was pressed after it may have the same name.
     after = " after it" if scene.model.in_flight is not None else ""
@@ -319,7 +318,7 @@ def remarks(scene: Scene, width: int, rows: int, *, talk: bool = True, aside: st
     """
     if scene.ui.prompt is not None:
         field = prompt_line(scene.ui.prompt, width)
-        is_told = (scene.ui.note and is_noted(scene)) or scene.model.link.state != "connected"
+        is_told = (scene.ui.note and is_noted(scene.ui, scene.now_ms)) or scene.model.link.state != "connected"
         rest = notice_lines(scene, width)[: rows - 1] if is_told else chat_lines(scene, width, rows - 1 if talk else 0)
         padding: list[Line] = [[]] * (rows - 1 - len(rest))
         return stacked(block([*padding, *rest]), field)

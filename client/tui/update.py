@@ -53,7 +53,7 @@ from protocol.tournaments import REASON_LENGTH
 def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple[Effect, ...]]:
     """The player's side after an action, and the effects to carry out. state: what has been heard, including the action's own event."""
     step = asked_again(_step(Step(state, ui, now_ms), action))
-    by_hand = not isinstance(action, Heard | Resized | GoOn | Rest)
+    by_hand = not isinstance(action, Heard | Resized | GoOn | Rest | Reviewed | Verified | Kept)
     told = (step.ui.note, step.ui.taken_back)
     if any(told) and (by_hand or told != (ui.note, ui.taken_back)):
         # The note stays for some seconds from now.

@@ -72,7 +72,7 @@ def body_times(scene: Scene) -> Hashable:
     notice, search = scene.model.notice, scene.model.search
     fresh = notice is not None and is_fresh(notice, scene.now_ms)
     sought = None if search is None else (scene.now_ms - search.since_ms) // 1000
-    return fresh, is_noted(scene), sought, check_in_sentence(scene), shown(scene.model, scene.ui).times(scene)
+    return fresh, is_noted(scene.ui, scene.now_ms), sought, check_in_sentence(scene), shown(scene.model, scene.ui).times(scene)
 
 
 def is_running(state: Model, ui: Ui) -> bool:

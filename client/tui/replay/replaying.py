@@ -60,6 +60,7 @@ HIGH = 34
 """From this many rows on, the progress curves stand above the time line."""
 CURVES = 8
 THINKING = "Thinking about this game with every card known..."
+THOUGHT = "This game has been thought about: v shows what was possible."
 CURVES_ASIDE = 18
 """The most rows of the curves, above the time line and beside the boards."""
 
@@ -116,7 +117,7 @@ def _refused(scene: Scene) -> frozenset[Command]:
 
 def _told(scene: Scene, replay: ReplayState, width: int) -> Line:
     """What the last key did, or that a check-in waits; if there is nothing to say, where the lines of play part."""
-    if scene.ui.note and is_noted(scene):
+    if scene.ui.note and is_noted(scene.ui, scene.now_ms):
         told = ("strong", scene.ui.note)
     elif due := check_in_sentence(scene):
         told = ("title", due)

@@ -260,6 +260,23 @@ async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_o
         assert thinker.asked == [(scenes.record().digest, 0)]
 
 
+async def test_a_review_that_could_not_be_had_is_asked_for_again_where_it_is_opened_again() -> None:
+    asked: list[int] = []
+
+    async def fail(record: Record, seat: int) -> GameReview:
+        await trio.lowlevel.checkpoint()
+        asked.append(seat)
+        return GameReview(("There is no review: the disk is full.",), failed=True)
+
+    async with raced(reviewer=fail) as run:
+        await run.give("v")
+        await settled()
+        assert run.screen.shows("There is no review: the disk is full.")
+        await run.give("v", "v")
+        await settled()
+        assert asked == [0, 0]
+
+
 async def test_a_review_that_comes_too_late_is_not_shown_in_the_next_race() -> None:
     thinker = Thinker()
     async with raced(reviewer=thinker.review) as run:

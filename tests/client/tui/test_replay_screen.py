@@ -20,7 +20,7 @@ from client.tui.app import run_replay
 from client.tui.keymap import Command
 from client.tui.replay import replaying
 from client.tui.replay_state import jumped, jumped_to_tenth, replay_after, replay_state_of
-from client.tui.scene import scene_of
+from client.tui.scene import NOTICE_MS, scene_of
 from client.tui.start import AppOutcome, StartTournaments, UiSettings
 from client.tui.step import Step
 from client.tui.ui_state import Ui
@@ -431,6 +431,33 @@ async def test_whoever_has_gone_on_in_the_replay_is_not_taken_to_the_lost_move_b
         await settled()
         assert f"{END} / {END}" in head(run)
         assert "?" in run.screen.last_text[-4]
+
+
+async def test_a_review_that_comes_when_nothing_says_any_more_that_it_is_on_its_way_offers_itself_and_takes_nobody_there() -> None:
+    async with reviewed(LOST) as (run, asked, answered):
+        await run.give("v")
+        before = head(run)
+        await run.later(NOTICE_MS / 1000 + 1)
+        assert not run.screen.shows("Thinking about this game")
+        answered.set()
+        await settled()
+        assert run.screen.shows("This game has been thought about: v shows what was possible.")
+        assert head(run) == before
+        await run.give("v")
+        assert run.screen.shows("lost what was possible; b2 would have kept it.")
+        assert asked == [0]
+
+
+async def test_a_review_that_could_not_be_had_says_why_and_is_asked_for_again_at_the_next_key() -> None:
+    why = "There is no review: the disk is full."
+    async with reviewed(GameReview((why,), failed=True)) as (run, asked, answered):
+        answered.set()
+        await run.give("v")
+        await settled()
+        assert run.screen.shows(why)
+        await run.give("v")
+        await settled()
+        assert asked == [0, 0]
 
 
 async def test_a_game_in_which_nothing_was_lost_is_said_to_be_one() -> None:
