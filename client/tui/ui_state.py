@@ -109,8 +109,8 @@ class Ui(Struct, frozen=True):
     start of a slot's name. ahead: presses queued until the server answers. taken_back: those never played. homing: cards are being sent
     home one by one. falls: the last card went home, and the cards fall over the table. quiet_until_ms: until then, keys for the table do
     nothing, because the race has just ended, or has begun while the player was typing. turned_ms: when the key for the stock was pressed
-    last. chips: the keys of playable cards. learned: the
-    lessons learned so far, None if none are given.
+    last. repeats: that may have been by being held down. chips: the keys of playable cards. learned: the lessons learned so far, None if
+    none are given.
 
     On any screen. note: a remark about the last key. noted_at_ms: when the note, or what was taken back, was shown; None if it stays until
     the next key. passed: a refusal told on a screen that the player has left since. item: the marked line of a menu or question. form,
@@ -142,6 +142,7 @@ class Ui(Struct, frozen=True):
     falls: bool = False
     quiet_until_ms: int = 0
     turned_ms: int = 0
+    repeats: bool = False
     chips: tuple[Chip, ...] = ()
     learned: frozenset[str] | None = None
     note: str = ""

@@ -48,7 +48,7 @@ from client.tui.table.cursor import NAMED, moved, type_slot
 from client.tui.table.grid import grid, grid_height, grid_size, grid_width
 from client.tui.table.marks import Marks, marks_of
 from client.tui.table.panel import foundations, peek, reserves, stock_and_waste
-from client.tui.table.playing import DOWN, HOME, UP, all_fit, go_on, place, put_back, send_all, turn_autoplay, typed_move
+from client.tui.table.playing import DOWN, HOME, UP, all_fit, go_on, place, put_back, send_all, turn_autoplay, turn_stock, typed_move
 from client.tui.table.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.table.race_progress import bars, below_bars, own_moves, times
 from protocol.client_messages import Resign, Stop
@@ -305,8 +305,6 @@ def _below_each_other(scene: Scene, room: RoomModel, marks: Marks, width: int, h
 
 # ---- what keys and clicks do
 
-REPEAT_MS = 60
-"""A key that is held down comes again after less than this. What comes within the same millisecond was held up on its way."""
 _PLACES = {Command.WASTE: "w", Command.REDEAL: "r", Command.UPWARD: UP, Command.DOWNWARD: DOWN}
 
 
@@ -347,10 +345,8 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             # Where the stock has lain, a redeal is what the pile stands for.
             redeals = step.ui.cursor == "s" and view is not None and not view.stock and "r" in view.moves
             return place(step, "r" if redeals else step.ui.cursor)
-        case Do(Command.STOCK) if 0 < step.now_ms - step.ui.turned_ms < REPEAT_MS:
-            return step.but(turned_ms=step.now_ms).note("Too soon after the last s: held down, it turns no further card.")
         case Do(Command.STOCK):
-            return place(step.but(turned_ms=step.now_ms), "s")
+            return turn_stock(step)
         case Do(command) if command in _PLACES:
             return place(step, _PLACES[command])
         case Do(Command.SLOT):

@@ -24,6 +24,12 @@ HOME = "home"
 """Pressed like a place: stands for the card that goes home next."""
 HOME_MS = 60
 """Between two cards that are sent home one by one."""
+REPEAT_MS = 60
+"""Nobody presses a key again after less than this. What comes within the same millisecond was held up on its way."""
+FIRST_REPEAT_MS = range(200, 1101)
+"""A key that is held down comes again after so long: keyboards are set to 250 to 1000, and lines are uneven."""
+NEXT_REPEAT_MS, LATE_REPEAT_MS = 105, 150
+"""And then again and again after less than this: keyboards are set to at most 100; or late, on an uneven line, after less than that."""
 UP, DOWN = "+", "-"
 """Pressed while a card is held: its foundations."""
 
@@ -48,6 +54,19 @@ def place(step: Step, place: str) -> Step:
             return step.note(f"{place} was not taken: {AHEAD} moves are waiting already.")
         return step.but(ahead=(*ahead, place))
     return _press(step, room, view, place)
+
+
+def turn_stock(step: Step) -> Step:
+    """Press the stock by its key, unless that is held down. Terminals tell of no key that is let go, so time alone tells.
+
+    The first repeat of a held key looks like a second press, and turns a card; to wait for the next one would slow down every such press.
+    Whoever taps as fast as a key repeats has not paused before, as a held key does, and loses no tap.
+    """
+    since_ms = step.now_ms - step.ui.turned_ms
+    is_repeat = 0 < since_ms < REPEAT_MS or (step.ui.repeats and since_ms < NEXT_REPEAT_MS)
+    repeats = since_ms in FIRST_REPEAT_MS or (step.ui.repeats and since_ms < LATE_REPEAT_MS)
+    step = step.but(turned_ms=step.now_ms, repeats=repeats)
+    return step.note("Too soon after the last s: held down, it turns no further card.") if is_repeat else place(step, "s")
 
 
 def _press(step: Step, room: RoomModel, view: View, place: str) -> Step:

@@ -12,9 +12,13 @@ from msgspec.structs import replace
 
 from client.connection.events import Back, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
+from client.tui.actions import Do, Send
+from client.tui.keymap import Command
 from client.tui.race.ending import QUIET_MS
 from client.tui.start import StartRace, UiSettings
 from client.tui.terminal import Terminal
+from client.tui.ui_state import Ui
+from client.tui.update import update
 from protocol.client_messages import (
     FollowLobby,
     JoinRace,
@@ -185,6 +189,35 @@ async def test_the_stock_key_held_down_turns_one_card_and_pressed_again_another(
         await run.later(0.1)
         await run.give("s")
         assert [turned, run.link.taken()] == [[Move(race=1, seat=0, ply=ply, move="s")] for ply in (0, 1)]
+
+
+def pressed_at(*moments_ms: float) -> list[bool]:
+    """Which presses of the key for the stock, at these moments, turn a card. Each move is answered at once."""
+    model, ui, turns = scenes.racing(), Ui(), []
+    for at_ms in moments_ms:
+        ui, effects = update(model, ui, Do(Command.STOCK), 10_000 + round(at_ms))
+        turns.append(any(isinstance(effect, Send) for effect in effects))
+    return turns
+
+
+@pytest.mark.parametrize("first_ms", [250, 400, 660, 1000])
+@pytest.mark.parametrize("again_ms", [25, 33, 50, 70, 92, 100])
+def test_a_stock_key_held_down_turns_no_card_beyond_its_first_repeat_at_any_usual_rate(first_ms: int, again_ms: int) -> None:
+    assert pressed_at(0, *(first_ms + again_ms * number for number in range(20))) == [True, True, *[False] * 19]
+
+
+def test_a_stock_key_held_down_over_an_uneven_line_goes_on_turning_no_cards() -> None:
+    # One repeat is late, and two come at once.
+    assert pressed_at(0, 270, 362, 475, 540, 540, 630) == [True, True, False, True, False, False, False]
+
+
+@pytest.mark.parametrize("gap_ms", [60, 90, 125, 160, 199])
+def test_whoever_taps_the_stock_key_fast_turns_a_card_by_each_tap(gap_ms: int) -> None:
+    assert all(pressed_at(*(gap_ms * number for number in range(20))))
+
+
+def test_whoever_pauses_and_taps_the_stock_key_eight_times_a_second_turns_a_card_by_each_tap() -> None:
+    assert all(pressed_at(0, 400, 525, 650, 775, 900, 1500, 1625, 1750))
 
 
 async def test_what_is_pasted_into_a_race_presses_no_keys() -> None:
