@@ -157,11 +157,6 @@ class _Whole(Painted):
         del size
         if key == "ctrl l":
             return key  # urwid clears the screen and draws it again
-        first, _, second = key.partition(" ")
-        if first == "meta" and second:
-            # Esc and another key, so quickly one after the other that they came in one read.
-            self._hands.key("esc")
-            key = second
         self._hands.key(key)
         return None
 

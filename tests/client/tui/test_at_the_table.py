@@ -220,6 +220,25 @@ def test_whoever_pauses_and_taps_the_stock_key_eight_times_a_second_turns_a_card
     assert all(pressed_at(0, 400, 525, 650, 775, 900, 1500, 1625, 1750))
 
 
+@pytest.mark.parametrize(("typed", "move"), [("meta s", "s"), ("meta  ", "c1")])
+async def test_esc_and_a_key_that_come_in_one_read_are_both_pressed(typed: str, move: str) -> None:
+    async with racing() as run:
+        await run.give("t")
+        assert run.screen.shows("Good luck!")
+        await run.give(typed)
+        assert not run.screen.shows("Good luck!")
+        assert run.link.taken() == [Move(race=1, seat=0, ply=0, move=move)]
+
+
+async def test_alt_and_a_key_cost_nobody_the_line_that_they_type_and_press_nothing() -> None:
+    async with raced() as run:
+        await run.give("t", *"well", "meta b", "meta backspace", "meta d", "meta r", *" played")
+        assert run.screen.shows("well played")
+        assert run.link.taken() == []
+        await run.give("enter")
+        assert run.link.taken() == [Say(text="well played")]
+
+
 async def test_what_is_pasted_into_a_race_presses_no_keys() -> None:
     async with racing() as run:
         await run.give("begin paste", *"Lys G q y", "enter", "end paste")

@@ -91,14 +91,14 @@ async def test_a_quick_end_waits_for_what_the_terminal_was_asked_lest_the_shell_
 @pytest.mark.parametrize(
     ("typed", "keys"),
     [
-        (b"\x1bs", ["esc", "s"]),
-        (b"\x1b ", ["esc", " "]),
-        (b"\x1b\r", ["esc", "enter"]),
-        (b"\x1b\x1b[A", ["esc", "up"]),
+        (b"\x1bs", ["meta s"]),
+        (b"\x1b ", ["meta  "]),
+        (b"\x1b\r", ["meta enter"]),
+        (b"\x1b\x1b[A", ["meta up"]),
         (b"s ", ["s", " "]),
     ],
 )
-async def test_esc_and_a_key_that_come_in_one_read_are_both_pressed(monkeypatch: pytest.MonkeyPatch, typed: bytes, keys: list[str]) -> None:
+async def test_esc_and_a_key_that_come_in_one_read_are_told_as_one(monkeypatch: pytest.MonkeyPatch, typed: bytes, keys: list[str]) -> None:
     # Nobody answers here what the terminal was asked.
     monkeypatch.setattr(adapter, "ANSWERED_WITHIN_S", 0.0)
     pressed, all_came = [], trio.Event()
