@@ -45,7 +45,7 @@ app = typer.Typer(rich_markup_mode=None)
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
 Session = Annotated[int | None, typer.Option("--session", metavar="N", help="A series: N attempts, with a point for each game won.")]
-INSTEAD: Final = "carpet play, host, join and match take --plain, and carpet demo shows a race in plain text"
+INSTEAD: Final = "carpet play, host, join, match and watch take --plain, and carpet demo shows a race in plain text"
 """What works without a terminal that can draw."""
 
 Plain = Annotated[bool, typer.Option("--plain", help="No screens: lines of text, for a screen reader, a pipe or a plain terminal.")]
@@ -219,6 +219,7 @@ def watch(
         typer.Argument(metavar="CODE", help="The code of the race. [default: the closest race, then the next]"),
     ] = None,
     key: Annotated[str, typer.Option(metavar="KEY", help="Show boards with every card face up; `carpet boards-key` shows the key.")] = "",
+    plain: Plain = False,
     name: Name = None,
     *,
     settings: UiSettings,
@@ -227,7 +228,7 @@ def watch(
 
     Progress is shown as it happens, boards some seconds later. Cards that a player still racing has not seen lie face down.
     """
-    _visit("watch", url, WatchRace(code=_code_of(url, code), key=key), name, settings)
+    _visit("watch", url, WatchRace(code=_code_of(url, code), key=key), name, _by_lines(settings, plain))
 
 
 def _code_of(url: str, typed: list[str] | None) -> str | None:

@@ -14,8 +14,8 @@ import trio
 
 from client.tui.actions import Action, Do, Key, Pick, Typed
 from client.tui.keymap import Command
-from client.tui.scene import Scene
-from client.tui.telling import Teller, hint_line, question_lines, score_line, table_lines
+from client.tui.scene import Scene, shown_room
+from client.tui.telling import Teller, hint_line, question_lines, score_line, table_lines, watched_lines
 from protocol.command_line import print_text
 
 WELCOME: Final = "Carpet Race by lines. help tells what can be typed."
@@ -132,7 +132,7 @@ class Lines:
             else:
                 for text in question_lines(scene):
                     self._say(text)
-        elif word == "t" and room is not None:
+        elif word == "t" and shown_room(scene) is not None:
             self._is_quiet = bool(rest)
             self._hands.do(Do(Command.CHAT))
             self._is_quiet = False
@@ -150,7 +150,7 @@ class Lines:
 
     def _asked(self, scene: Scene, line: str) -> list[str]:
         """What the player wants to know; empty if they have typed something else."""
-        room = scene.model.room
+        room = shown_room(scene)
         view = room.view if room is not None else None
         match line:
             case "" | "hint":
@@ -159,6 +159,8 @@ class Lines:
                 return [*HELP]
             case "cards" if room is not None and view is not None:
                 return table_lines(view, scene.model.board(room, view))
+            case "cards" if scene.model.room is None:
+                return watched_lines(scene)
             case "score" if room is not None:
                 return [score_line(scene, room)]
             case _:

@@ -21,7 +21,8 @@ from client.tui.race import outcome, result
 from client.tui.race.invitation import invitation
 from client.tui.race.racing import situation
 from client.tui.race.waiting import waited_for
-from client.tui.scene import PROMPT_LABELS, Scene, clean_long, clock_line, race_of_series, rules_name
+from client.tui.race.watching import NOTHING
+from client.tui.scene import PROMPT_LABELS, Scene, clean_long, clock_line, race_of_series, rules_name, shown_room
 from client.tui.step import Step
 from protocol.seat_ends import end_among, word_among
 from protocol.text import clean_chat, clean_name, counted
@@ -29,6 +30,7 @@ from protocol.views import View
 
 EVERY: Final = 5
 """How far others are is told at every fifth card of theirs."""
+WATCHING: Final = "You watch. cards tells their tables, some seconds late, and score how far they are; leave ends it."
 WIDE: Final = 400
 """Columns for a sentence: a line of text may be as long as it likes."""
 
@@ -46,7 +48,7 @@ class Teller:
     def told(self, scene: Scene) -> list[str]:
         """What is new in a scene, in the order in which it is to be heard."""
         scene = replace(scene, still=True)
-        model, ui, room = scene.model, scene.ui, scene.model.room
+        model, ui, room = scene.model, scene.ui, shown_room(scene)
         lines = [*self._new("notices", _notices(scene)), *self._new("search", _search(scene))]
         if room is not None:
             lines += [*self._new("room", _room(scene, room)), *self._new("seats", _seats(room)), *self._new("chat", _chat(room))]
@@ -230,6 +232,18 @@ def table_lines(view: View, board: Board) -> list[str]:
     return [*lines, f"Home: {view.home}{f': {homes}' if homes else ''}."]
 
 
+def watched_lines(scene: Scene) -> list[str]:
+    """The tables of a race that is watched, as late as they may be shown; empty if none is, or none may be yet."""
+    watch, lines = scene.ui.watch, []
+    if watch is None or watch.room is None:
+        return []
+    for board in sorted(watch.boards, key=lambda board: board.seat):
+        after = f"after {counted(board.ply, 'move')}" if board.ply else "before the first move"
+        lines += [f"{seat_name(watch.room.seats[board.seat])}, {after}:"]
+        lines += table_lines(board.view, scene.model.board(watch.room, board.view))
+    return lines
+
+
 def score_line(scene: Scene, room: RoomModel) -> str:
     """How far everybody is, and the clock."""
     seats = [f"{'you' if info.seat == room.seat else seat_name(info)} {info.home}" for info in room.seats if info.name is not None]
@@ -255,7 +269,8 @@ def _is_unscored(model: Model) -> bool:
 
 def _result(scene: Scene) -> News:
     """How the race ended, at its end; later what it did to ratings and best times."""
-    room = scene.model.finished
+    watched = None if scene.ui.watch is None else scene.ui.watch.last or scene.ui.watch.room
+    room = scene.model.finished if scene.model.room is not None else watched
     if room is None or not room.ended or _is_unscored(scene.model):
         return {}
     total = deck_size(scene.model.rules, room.options)
@@ -271,7 +286,7 @@ def _result(scene: Scene) -> News:
     lines += [clean_chat(scene.ui.standing)] if scene.ui.standing else []
     if room.record is None:
         lines.append(result.closed_sentence(scene.model, room))
-    else:
+    elif room is not watched:
         lines += map(text_of, result.deal_lines(scene, room, room.record, WIDE, total))
     return {(room.code, room.race, line): line for line in lines if line}
 
@@ -282,6 +297,8 @@ def hint_line(scene: Scene) -> str:
     if model.link.state != "connected":
         # At first there is nothing to come back to.
         return Step(model, ui, scene.now_ms).offline if model.welcome is not None or model.link.state == "gone" else ""
+    if room is None and ui.watch is not None:
+        return WATCHING if ui.watch.room is not None else " ".join(NOTHING)
     if room is None:
         # Until the lobby is known, a race that was asked for may be on its way.
         is_coming = model.lobby is None or model.search is not None or ui.start is not None or ui.followed.ready_at_once

@@ -423,7 +423,10 @@ def test_the_race_that_teaches_the_keys_is_against_the_easiest_bot_unless_one_is
 def test_whoever_has_no_terminal_is_told_of_the_lines(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     ran = run(capsys, *arguments)
     assert ran.status == 2
-    assert f"carpet {arguments[0]} needs a terminal, and there is none here; carpet play, host, join and match take --plain" in ran.sentence
+    assert (
+        f"carpet {arguments[0]} needs a terminal, and there is none here; carpet play, host, join, match and watch take --plain"
+        in ran.sentence
+    )
 
 
 def test_by_lines_no_terminal_is_needed_and_nothing_glides(

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 
 from client.connection.events import Back, Connecting, Lost
 from client.state.store import Event, Model, ReadySent
+from client.state.watching import WatchModel
 from client.text.formatting import card_words
 from client.tui.plain import HELP, NOTHING, WELCOME, Hands, Lines
 from client.tui.scene import scene_of
 from client.tui.start import UiSettings
-from client.tui.telling import Teller, score_line, table_lines
+from client.tui.telling import WATCHING, Teller, score_line, table_lines, watched_lines
 from client.tui.ui_state import Prompt, Question, Ui
 from protocol.cards import CARD_TEXT
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Say, Stop
@@ -39,7 +40,8 @@ from protocol.room_events import (
 )
 from protocol.server_messages import Left, WaitingMatch
 from protocol.views import ChatLine, RaceOptions, SeatState
-from tests.client import scenes, tables
+from protocol.watch_messages import WatchedEvent
+from tests.client import scenes, tables, watched
 from tests.client.tui.hands import UP, Run, answer, running, settled
 from tests.client.tui.screens import ENEMY, SCREENS
 
@@ -232,6 +234,33 @@ def test_each_end_is_told_to_both_as_what_it_is(ends: list[tuple[int, SeatState]
         ended = Progress(version=version, seat=seat, ply=40, home=home, foundations={}, state=state, elapsed_ms=47_000)
         heard += telling.hear(ended, now_ms=47_000)
     assert heard == told
+
+
+def test_a_watched_race_is_told_as_it_goes_with_the_tables_when_asked_and_its_result() -> None:
+    def tell(watch: WatchModel) -> list[str]:
+        return teller.told(scene_of(model, replace(ui, watch=watch), watched.NOW_MS))
+
+    model, ui, teller = scenes.at_home(), Ui(settings=PLAIN), Teller()
+    seats = watched.seats_of("carpet", 2, 24)
+    first, second = (seat.name for seat in seats)
+    snapshot = watched.watched()
+    begun = tell(watched.after(snapshot))
+    assert begun[:2] == [f"Race {scenes.CODE}, Carpet.", "Go! The clock runs."]
+    assert "Grace: Anna is quick today." in begun
+    leader, behind = sorted(seats, key=lambda seat: -seat.home)
+    assert f"{leader.name} leads, {leader.home} to {behind.home}." in begun
+    assert begun[-1] == WATCHING
+    ahead = Progress(version=8, seat=1, ply=40, home=41, foundations={}, state="racing", elapsed_ms=42_500)
+    led = WatchedEvent(code=scenes.CODE, event=ahead)
+    assert tell(watched.after(snapshot, led)) == [f"{second} has 41 home."]
+    lines = watched_lines(scene_of(model, replace(ui, watch=watched.after(snapshot)), watched.NOW_MS))
+    assert lines[0] == f"{first}, after 20 moves:"
+    assert f"{second}, after 20 moves:" in lines
+    over = WatchedEvent(code=scenes.CODE, event=Result(version=9, record=scenes.record()))
+    told = tell(watched.after(snapshot, led, over))
+    assert told[0] == "Anna won by 15 cards."
+    assert told[1].startswith("1. Anna: ")
+    assert not any("deal checks out" in line for line in told)
 
 
 def test_in_a_series_the_score_waits_for_the_series_to_be_counted() -> None:
