@@ -1,4 +1,4 @@
-"""`carpet tournament list`, `tables`, `standings`, `export`: what a server's pages say of its tournaments, fetched without joining it."""
+"""`carpet tournament list`, `tables`, `standings`, `log`, `export`: what a server's pages say of its tournaments, fetched without joining it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from client.cli.looks import prints
 from client.cli.options import Force, Json, Url, address_of
 from client.cli.running import print_json, print_sentence, there_already, write_new
 from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
+from client.text.formatting import clock_text
 from client.text.tables import table_lines
 from client.text.tournaments import (
     FORMAT_WORDS,
@@ -23,6 +24,7 @@ from client.text.tournaments import (
     TIE_BREAK_HEADS,
     TIE_BREAK_WORDS,
     decided_by,
+    decision_text,
     points_text,
     quarters_text,
     result_text,
@@ -86,6 +88,20 @@ def standings(url: Url, tournament: Id, as_json: Json = False) -> None:
         print_json({"tie_breaks": document.tie_breaks, "standings": document.standings, "entrants": document.entrants})
     else:
         print_text("\n".join(standings_lines(document, plain=not prints("½"))))
+
+
+@tournament_pages_app.command(
+    epilog=examples("carpet tournament log carpet.example KWPRTM", "carpet tournament log carpet.example KWPRTM --json")
+)
+def log(url: Url, tournament: Id, as_json: Json = False) -> None:
+    """Print everything that was decided in a tournament, from the first entry to the last."""
+    address, id_ = address_of(url), tournament_id(tournament)
+
+    document = fetch_tournament(address, id_)
+    if as_json:
+        print_json({"made_at_ms": document.made_at_ms, "log": document.log})
+    else:
+        print_text("\n".join(log_lines(document)))
 
 
 @tournament_pages_app.command(
@@ -195,6 +211,14 @@ def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bo
     ]
     title = f"{title_text(document.options.name)}: round {paired.number}."
     return [title, *table_lines(("table", "player", "against", "result"), rows)]
+
+
+def log_lines(document: TournamentDocument) -> list[str]:
+    """The log, oldest first, each entry with the time since the tournament was made."""
+    if not document.log:
+        return ["No decisions yet."]
+    rows = [(str(each.number), clock_text(each.at_ms - document.made_at_ms, tenths=False), decision_text(each)) for each in document.log]
+    return table_lines(("number", "after", "decision"), rows, right=(0, 1))
 
 
 def _result_cell(table: TableDocument, *, plain: bool) -> str:

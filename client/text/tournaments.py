@@ -160,6 +160,18 @@ def out_sentence(tournament: Tournament, entrant: TournamentEntrant, *, back: st
     return f"{told}{f': {reason}' if reason else ''}. {back if entrant.out != 'removed' else ''}".rstrip()
 
 
+def decision_text(entry: LoggedDecision) -> str:
+    """An entry of the log in full: what was decided, by whom, and why."""
+    author = f" ({clean_name(entry.author)})" if entry.author else ""
+    reason = f" Reason: {clean_chat(entry.reason)}" if entry.reason else ""
+    return f"{clean_chat(entry.text)}{author}{reason}"
+
+
+def earlier_decisions(tournament: Tournament) -> int:
+    """How many entries its log has before the oldest one that is told."""
+    return max(tournament.decisions - len(tournament.log), 0)
+
+
 def _ending(tournament: Tournament) -> LoggedDecision | None:
     return next((each for each in reversed(tournament.log) if each.kind == "end"), None)
 

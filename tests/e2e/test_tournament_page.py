@@ -302,6 +302,24 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.expect(breaches, [])
 
 
+def test_what_was_decided_before_the_last_entries_is_shown_on_request(browser: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Grace") as grace:
+        tournament = grace.create("Carpet Open")
+        for _ in range(53):
+            grace.decide("add-bot", id=tournament)
+        browser.open(page(fast_server, f"/tournament/{tournament}"))
+        browser.wait(lambda now: len(now.all(".log li")) == 50, "the last entries")
+        browser.click("details:has(.log) summary")
+        browser.wait_for_text("details:has(.log) button", "Show what was decided before: 3 entries")
+        browser.click("details:has(.log) button")
+        browser.wait(lambda now: len(now.all(".log li")) == 53, "all entries")
+        browser.wait(lambda now: "random 1 enters" in now.texts(".log li")[-1], "the first entry")
+        browser.expect(lambda now: now.shown("details:has(.log) button"), [False])
+        # What is decided after that is added to them.
+        grace.decide("add-bot", id=tournament)
+        browser.wait(lambda now: len(now.all(".log li")) == 54, "one more")
+
+
 def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothing_to_go_to(newcomer: Browser, fast_server: str) -> None:
     with Entrant(fast_server, "Barbara") as director, Entrant(fast_server, "Jim") as jim:
         tournament = director.create("Called", format="round-robin", check_in_s=0, pause_s=None, no_show_s=600)

@@ -23,6 +23,8 @@ from client.text.tournaments import (
     TIE_BREAK_HEADS,
     TIE_BREAK_WORDS,
     decided_by,
+    decision_text,
+    earlier_decisions,
     out_sentence,
     out_word,
     outcome_sentence,
@@ -70,9 +72,9 @@ from client.tui.tournament_view_state import (
 )
 from client.tui.ui_state import Ui
 from protocol.seat_ends import end_word
-from protocol.text import clean_chat, clean_name
+from protocol.text import clean_name, counted
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import LoggedDecision, TournamentSide, TournamentTable
+from protocol.tournaments import TournamentSide, TournamentTable
 
 WIDE = 150
 """From this many columns on, tables and standings stand side by side."""
@@ -211,7 +213,7 @@ def _pages(tournament: TournamentModel, page: TournamentPage, width: int) -> Lin
     hints: dict[TournamentPage, str] = {
         "tables": "left, right: other rounds" if len(told.rounds) > 1 else "",
         "standings": "",
-        "log": "time since it was made",
+        "log": f"{f'the last {len(told.log)}; ' if earlier_decisions(told) else ''}time since it was made",
     }
     return spread(line, [("faint", f"{hints[page]} ")], width, "felt")
 
@@ -391,17 +393,15 @@ def _log(tournament: TournamentModel, width: int, rows: int, marked: int) -> lis
         return [(-1, [("felt", "  No decisions yet.")])]
     shown: list[tuple[int, Line]] = []
     for at, entry in enumerate(entries):
-        for number, text in enumerate(wrap_text(_decision(entry), width - 14)):
+        for number, text in enumerate(wrap_text(decision_text(entry), width - 14)):
             stamp = clock_text(entry.at_ms - tournament.told.made_at_ms, tenths=False) if not number else ""
             shown.append((at, [("faint", f"  {stamp:>8}  "), ("title" if at == marked else "felt", text)]))
+    if earlier := earlier_decisions(tournament.told):
+        # With the oldest one, so that whoever goes down to it sees this.
+        told = f"Before that: {counted(earlier, 'decision')}. To read all: carpet tournament log, or the page in a browser."
+        shown += [(len(entries) - 1, [("faint", f"  {'':>8}  {text}")]) for text in wrap_text(told, width - 14)]
     end = max((number + 1 for number, (at, _) in enumerate(shown) if at == marked), default=0)
     return shown[max(end - rows, 0) :][:rows]
-
-
-def _decision(entry: LoggedDecision) -> str:
-    author = f" ({clean_name(entry.author)})" if entry.author else ""
-    reason = f" Reason: {clean_chat(entry.reason)}" if entry.reason else ""
-    return f"{clean_chat(entry.text)}{author}{reason}"
 
 
 # ---- the registry's row

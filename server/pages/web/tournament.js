@@ -5,7 +5,7 @@ import { bar } from "./bars.js";
 import { bracketNodes, bracketOf, roundsOf } from "./bracket.js";
 import { Crosstable, pathNodes } from "./crosstable.js";
 import { Directing } from "./directing.js";
-import { announce, arrange, capitalised, clean, clockText, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
+import { announce, arrange, button, capitalised, clean, clockText, counted, element, inHash, nameOf, section, setText, showEach, wide } from "./dom.js";
 import { TakingPart, outWord } from "./entering.js";
 import { serverAddress } from "./connection.js";
 import { STATE_WORDS, byId, cardsOf, holds } from "./model.js";
@@ -33,6 +33,9 @@ export class TournamentPage {
   #documentOf = "";
   #drawnWhole = "";
   #bots = [];
+  /** The entries of the log that are known, by number. @type {Map<number, any>} */
+  #entries = new Map();
+  #drawnLog = "";
 
   constructor(connection, id) {
     this.connection = connection;
@@ -55,6 +58,8 @@ export class TournamentPage {
     this.standings = wide("Table of the standings",
       element("table", { class: "standings", "aria-labelledby": "standings" }, element("thead", {}, this.head), this.body));
     this.log = element("ol", { class: "log", reversed: true });
+    this.earlier = button("", () => this.#readEarlier());
+    this.earlierLine = element("p", { hidden: true }, this.earlier);
     this.tree = wide("The bracket as a tree");
     this.treePart = section("bracket", "Bracket", this.tree);
     this.treePart.hidden = true;
@@ -71,7 +76,7 @@ export class TournamentPage {
         element("section", { "aria-labelledby": "standings" }, this.standingsTitle = element("h2", { id: "standings" }, "Standings"), this.standings),
         section("tables", "Tables", this.pick, this.noTables, this.tableList)),
       this.pathPart, this.treePart, this.crosstable.node,
-      element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log)),
+      element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log, this.earlierLine)),
       element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
         element("a", { href: this.#path("csv") }, "as CSV"), "."));
     this.node = element("div", { class: "tournament" },
@@ -245,13 +250,30 @@ export class TournamentPage {
     showEach(this.#rows, this.body, seen, (row) => row.entrant, () => new Row(), (shown, row) => shown.show(row, entrants.get(row.entrant), told, this.part.me));
   }
 
+  /** As far back as is known: the server tells the last entries, and the document has all of them. */
   #showLog(told) {
+    for (const entry of told.log) this.#entries.set(entry.number, entry);
+    const lines = [];
+    for (let number = told.decisions; this.#entries.has(number); number -= 1) lines.push(this.#entries.get(number));
+    const key = JSON.stringify(lines);
+    if (key === this.#drawnLog) return;
+    this.#drawnLog = key;
     this.log.setAttribute("start", String(told.decisions));
-    const lines = [...told.log].reverse();
-    const known = this.log.firstElementChild?.dataset.number;
-    if (known === String(lines[0]?.number)) return;
     this.log.replaceChildren(...lines.map((entry) => element("li", { "data-number": String(entry.number) },
       element("time", { class: "facts", datetime: new Date(entry.at_ms).toISOString() }, timeOf(entry.at_ms, told.made_at_ms)), ` ${clean(entry.text)}${entry.author ? ` (${clean(entry.author)})` : ""}${entry.reason ? ` Reason: ${clean(entry.reason)}` : ""}`)));
+    const earlier = told.decisions - lines.length;
+    this.earlierLine.hidden = earlier <= 0;
+    setText(this.earlier, `Show what was decided before: ${counted(earlier, "entry", "entries")}`);
+  }
+
+  async #readEarlier() {
+    try {
+      const { log } = await read(this.#path("json"));
+      for (const entry of log) this.#entries.set(entry.number, entry);
+      this.#showLog(this.#told);
+    } catch {
+      setText(this.earlier, "It could not be read. Try again in a moment.");
+    }
   }
 }
 

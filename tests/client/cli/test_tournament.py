@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from client.cli import tournament
-from client.cli.tournament_pages import listing_lines, standings_lines, table_list
+from client.cli.tournament_pages import listing_lines, log_lines, standings_lines, table_list
 from client.local.tournament_client import NoSuchEntrant, NoSuchTable, entrant_named, table_asked_for, verdict_of
 from protocol.tournament_messages import CorrectResult, CreateTournament, Decided
 from protocol.tournaments import (
@@ -156,12 +156,24 @@ def test_the_tables_of_a_round_are_printed_with_their_results(capsys: pytest.Cap
     assert (missing.status, missing.sentence) == (1, "carpet: Round 3 has not been paired yet.")
 
 
+def test_the_whole_log_is_printed_from_the_first_decision(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
+    server.says(page(msgspec.json.encode(DOCUMENT)))
+    lines = run(capsys, "tournament", "log", server.url, ID).out.splitlines()
+    assert [line.split() for line in lines[:2]] == [["number", "after", "decision"], ["1", "0:09", "Anna", "enters.", "(Anna)"]]
+    assert lines[3].endswith("in place of a draw. (Grace) Reason: The line of the hall was down for two minutes.")
+    told = json.loads(run(capsys, "tournament", "log", server.url, ID, "--json").out)
+    assert [entry["number"] for entry in told["log"]] == [1, 2, 3]
+    server.says(page(msgspec.json.encode(replace(DOCUMENT, log=()))))
+    assert run(capsys, "tournament", "log", server.url, ID).out == "No decisions yet.\n"
+
+
 def test_names_cannot_touch_the_terminal() -> None:
     enemy = replace(DOCUMENT.entrants[0], name="\x1b[31mBen\n")
     document = replace(DOCUMENT, entrants=(enemy,), options=replace(DOCUMENT.options, name="\x1b]0;x\x07Open"))
     for each in (document, replace(document, rounds=())):
         assert all(line.isprintable() for line in standings_lines(each, plain=True))
     assert all(line.isprintable() for line in table_list(document, document.rounds[0], plain=True))
+    assert all(line.isprintable() for line in log_lines(replace(document, log=(replace(DOCUMENT.log[0], text="\x1b[31mBen\n"),))))
 
 
 def test_an_export_is_a_new_file_of_all_of_it(capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path) -> None:

@@ -281,6 +281,18 @@ def test_at_a_table_that_is_waited_for_it_is_seen_who_is_ready() -> None:
     assert "not ready  Anna" in line
 
 
+def test_the_log_says_how_many_decisions_came_before_those_it_shows_and_where_they_are() -> None:
+    log = tuple(tournaments.decision(number, "enter", f"Bot {number} enters.") for number in range(83, 133))
+    told = tournaments.running(log=log, decisions=132)
+    assert "the last 50; time since it was made" in "\n".join(page(told, "log"))
+    lines = render_text(Painted(view(scene_at(tournaments.at(told), "log", 49), (80, 24))), (80, 24))
+    said = " ".join(" ".join(lines).split())
+    assert "Bot 83 enters. Before that: 82 decisions. To read all: carpet tournament log, or the page in a browser." in said
+    whole = "\n".join(page(tournaments.running(), "log"))
+    assert "the last" not in whole
+    assert "Before that" not in whole
+
+
 def test_every_decision_in_the_log_is_told_in_full_and_the_marked_one_is_seen() -> None:
     long = "Round 3, table 1: the race was called off and is run again."
     log = tuple(tournaments.decision(number, "broken-race", long, "Grace", f"its room was closed {number}") for number in range(1, 31))
