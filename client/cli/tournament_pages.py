@@ -1,9 +1,11 @@
-"""`carpet tournament list`, `tables`, `standings`, `log`, `export`: what a server's pages say of its tournaments, fetched without joining it."""
+"""`carpet tournament list`, `tables`, `standings`, `log`, `export`: what a server's pages say of its tournaments, without joining it."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import Annotated
@@ -15,7 +17,15 @@ from client.cli.ending import MISUSED, fail
 from client.cli.looks import prints
 from client.cli.options import Force, Json, Url, address_of
 from client.cli.running import print_json, print_sentence, there_already, write_new
-from client.connection.http import fetch_standings_table, fetch_tournament, fetch_tournaments
+from client.connection.address import Address
+from client.connection.http import (
+    PageRefused,
+    fetch_patiently,
+    fetch_record,
+    fetch_standings_table,
+    fetch_tournament,
+    fetch_tournaments,
+)
 from client.text.formatting import clock_text
 from client.text.tables import table_lines
 from client.text.tournaments import (
@@ -31,7 +41,9 @@ from client.text.tournaments import (
     title_text,
 )
 from protocol.command_line import examples, print_text
-from protocol.text import clean_name, read_code
+from protocol.pages import is_race_id
+from protocol.record import to_json
+from protocol.text import clean_name, counted, read_code
 from protocol.tournaments import EntrantDocument, RoundDocument, TableDocument, TournamentDocument, TournamentListing, is_tournament_id
 
 tournament_pages_app = typer.Typer(rich_markup_mode=None)
@@ -105,26 +117,42 @@ def log(url: Url, tournament: Id, as_json: Json = False) -> None:
 
 
 @tournament_pages_app.command(
-    epilog=examples("carpet tournament export carpet.example KWPRTM", "carpet tournament export carpet.example KWPRTM - --csv")
+    epilog=examples(
+        "carpet tournament export carpet.example KWPRTM",
+        "carpet tournament export carpet.example KWPRTM - --csv",
+        "carpet tournament export carpet.example KWPRTM --records",
+    )
 )
 def export(
     url: Url,
     tournament: Id,
     file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="A new file; - for standard output. [default: ID.json or ID.csv]")
+        str | None,
+        typer.Argument(metavar="FILE", help="A new file, or folder; - for standard output. [default: ID.json or ID.csv; the folder ID]"),
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="The standings, for a spreadsheet. [default: all of it, as JSON]")] = False,
+    records: Annotated[
+        bool, typer.Option("--records", help="A folder with all of it, and the record of each race of the rounds that are over.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Save a tournament: entrants, rounds, results, standings.
 
-    It includes the log, and the secrets of finished rounds, so that their shuffles can be checked.
+    It includes the log, and the secrets of finished rounds, so that their shuffles can be checked: carpet verify does that, with the
+    records of its races if they are there too.
     """
     address, id_ = address_of(url), tournament_id(tournament)
+    if csv and records:
+        fail("--records saves all of it, and --csv only the standings: choose one.", MISUSED)
+    if records and file == "-":
+        fail("--records saves many files, so it needs a folder.", MISUSED)
 
-    target = file or f"{id_}.{'csv' if csv else 'json'}"
+    target = file or (id_ if records else f"{id_}.{'csv' if csv else 'json'}")
     if target != "-" and not force and os.path.lexists(target):
         there_already(target)
+    if records:
+        _export_records(address, fetch_tournament(address, id_), Path(target), force=force)
+        return
     if csv:
         text = fetch_standings_table(address, id_)
         if target == "-":
@@ -135,9 +163,41 @@ def export(
         if target == "-":
             print_json(document)
             return
-        text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+        text = _as_text(document)
     write_new(Path(target), text, force=force)
     print_sentence(f"Tournament {id_} is in {target}.")
+
+
+def _as_text(document: TournamentDocument) -> str:
+    return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
+
+
+def _export_records(address: Address, document: TournamentDocument, folder: Path, *, force: bool) -> None:
+    """Save the document and the records of its races. It is a failure if one of them cannot be had, but the others are saved."""
+    races = folder / "races"
+    try:
+        races.mkdir(parents=True, exist_ok=force)
+    except OSError as error:
+        fail(f"{races} cannot be made: {error.strerror or error}.")
+    told = [paired for paired in document.rounds if paired.secret is not None]
+    places = [(paired.number, table.table, race) for paired in told for table in paired.tables for race in table.race_ids]
+    missing: list[str] = []
+    for number, table, race in places:
+        if not is_race_id(race):
+            fail(f"What {address.place} sent is not a tournament: it has a race without an id.")
+        try:
+            record = fetch_patiently(partial(fetch_record, address, race))
+        except PageRefused as refused:
+            missing.append(f"round {number}, table {table}, race {race}: {refused}")
+            continue
+        write_new(races / f"round-{number:02}-table-{table:02}-{race}.json", to_json(record) + "\n", force=force)
+    write_new(folder / "tournament.json", _as_text(document), force=force)
+    print_sentence(f"Tournament {document.id} and {counted(len(places) - len(missing), 'record')} of its races are in {folder}.")
+    if len(told) < len(document.rounds):
+        print_sentence(f"Round {document.rounds[-1].number} is not over: nobody gets its records before it is.")
+    print_sentence(f"To check all of it: carpet verify {shlex.quote(str(folder / 'tournament.json'))} {shlex.quote(str(races))}/*.json")
+    if missing:
+        fail(f"{counted(len(missing), 'record')} could not be had; the first is of {missing[0]}")
 
 
 def tournament_id(typed: str) -> str:

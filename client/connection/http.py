@@ -11,6 +11,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -44,11 +45,21 @@ WHOLE_S: Final = 60.0
 
 CHUNK: Final = 64 * 1024
 
+MOST_WAITS: Final = 30
+"""So often in a row `fetch_patiently` waits for one page."""
+
+LONGEST_WAIT_S: Final = 60
+
 Document = TypeVar("Document")
+Fetched = TypeVar("Fetched")
 
 
 class PageRefused(Failure):
-    """The server has no such page, or not now."""
+    """The server has no such page, or not now. again_s: seconds after which it may be asked for again, if the server said so."""
+
+    def __init__(self, sentence: str, again_s: int | None = None) -> None:
+        super().__init__(sentence)
+        self.again_s = again_s
 
 
 class NotAPage(Failure):
@@ -65,6 +76,21 @@ def fetch_record(address: Address, race: str) -> Record:
     if record.id not in ("", race) or digest(record) != record.digest:
         raise NotAPage(f"What {address.place} sent is not the record of race {race}, or it was altered on the way.")
     return record
+
+
+def fetch_patiently(fetch_page: Callable[[], Fetched], sleep: Callable[[float], None] = time.sleep) -> Fetched:
+    """One of many pages. A server that answers no more of them at the moment is asked again when it says.
+
+    Raises what `fetch_page` raises; PageRefused too, if the server goes on refusing.
+    """
+    for _ in range(MOST_WAITS):
+        try:
+            return fetch_page()
+        except PageRefused as refused:
+            if refused.again_s is None:
+                raise
+            sleep(min(refused.again_s, LONGEST_WAIT_S))
+    return fetch_page()
 
 
 def fetch_history(address: Address, name: str, *, limit: int) -> tuple[HistoryRace, ...]:
@@ -194,10 +220,13 @@ def _refused(error: urllib.error.HTTPError, address: Address) -> Failure:
         said = clean_chat(_read_as(Problem, _read(error, LONGEST_PROBLEM, address), address).error)
     except (Failure, OSError, http.client.HTTPException):
         said = ""
+    # It may also be a date, which our servers do not send.
+    after = error.headers.get("Retry-After", "")
+    again_s = int(after) if after.isascii() and after.isdigit() and len(after) < 6 else None
     if said:
-        return PageRefused(f"The server at {address.place} says: {said}")
+        return PageRefused(f"The server at {address.place} says: {said}", again_s)
     if error.code >= 500 or error.code == 429:
-        return PageRefused(f"The server at {address.place} cannot answer now (HTTP {error.code}); try again later.")
+        return PageRefused(f"The server at {address.place} cannot answer now (HTTP {error.code}); try again later.", again_s)
     # What a proxy answers to whoever speaks without TLS to its secure port.
     hint = " Or try wss:// before its name." if error.code == HTTPStatus.BAD_REQUEST and not address.secure else ""
     return PageRefused(f"There is no such page at {address.place} (HTTP {error.code}): is it a new enough Carpet Race server?{hint}")

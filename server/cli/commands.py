@@ -112,7 +112,7 @@ def _verify_tournament(document: TournamentDocument, files: list[str]) -> None:
     say(f"verified: tournament {document.id}, {document.options.format}, {document.options.rules}, {entrants}")
     say(f"shuffles: the secrets of {rounds} are those that the tournament's commitment fixed")
     if checked.races and not checked.records:
-        say(f"records: none of {counted(checked.races, 'race')}; name their files too, which carpet export SERVER RACE saves")
+        say(f"records: none of {counted(checked.races, 'race')}; name their files too, which carpet tournament export --records saves")
     else:
         races = f"{checked.records} of {counted(checked.races, 'race')}"
         say(f"records: {races}, each with the shuffle of its round and the result of its table")

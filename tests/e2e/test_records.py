@@ -21,7 +21,8 @@ from protocol.record import Record, from_json
 from protocol.room_events import Result, Started
 from server.app import running
 from server.config import Settings
-from tests.e2e.commands import Ran, carpet, carpet_on_terminal
+from tests.e2e.commands import Ran, carpet, carpet_here, carpet_on_terminal
+from tests.e2e.peer import Entrant
 from tests.server.net.wire import Client
 
 pytestmark = pytest.mark.slow
@@ -102,3 +103,37 @@ async def test_the_next_server_on_the_same_database_has_the_pages_of_the_first(t
         assert await trio.to_thread.run_sync(fetch_record, address, record.id) == record
         (race,) = await trio.to_thread.run_sync(partial(fetch_history, address, NAME, limit=5))
         assert race.id == record.id
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_the_records_of_a_tournament_are_exported_by_one_command_and_each_is_verified(
+    fast_server: str, tmp_path: Path, is_public: bool
+) -> None:
+    with Entrant(fast_server, "Grace") as grace, Entrant(fast_server, "Ada") as ada, Entrant(fast_server, "Zoë") as zoe:
+        options = {"rounds": 2, "fill": 3, "check_in_s": 0, "pause_s": 0, "countdown_s": 1, "no_show_s": 600, "public": is_public}
+        tournament = grace.create("Carpet Open", **options)
+        for player in (ada, zoe):
+            player.enter(tournament)
+            player.check_in(tournament)
+        grace.decide("start-tournament", id=tournament)
+        for _ in range(2):
+            players = [(player, player.go_to_table()) for player in (ada, zoe)]
+            for player, _call in players:
+                player.start()
+                player.stop()
+            for player, _call in players:
+                player.hear_of("ended")
+                player.send("leave-race")
+                player.hear_of("left")
+        grace.stands(tournament, lambda told: told["phase"] == "over")
+    folder = tmp_path / "open"
+    saved = carpet_here(tmp_path, "tournament", "export", fast_server, tournament, str(folder), "--records")
+    assert (saved.status, saved.err) == (0, "")
+    records = sorted(map(str, (folder / "races").iterdir()))
+    assert len(records) == 4, "a table and a bye in each of two rounds"
+    for record in records:
+        verified = carpet(tmp_path, "verify", record)
+        assert (verified.status, verified.out.startswith("verified: ")) == (0, True), verified
+    whole = carpet(tmp_path, "verify", str(folder / "tournament.json"), *records)
+    assert whole.status == 0, whole
+    assert "records: 4 of 4 races" in whole.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from client.cli import tournament
 from client.cli.tournament_pages import listing_lines, log_lines, standings_lines, table_list
 from client.local.tournament_client import NoSuchEntrant, NoSuchTable, entrant_named, table_asked_for, verdict_of
+from protocol.record import from_json, sealed, to_json
 from protocol.tournament_messages import CorrectResult, CreateTournament, Decided
 from protocol.tournaments import (
     EntrantDocument,
@@ -26,6 +28,7 @@ from protocol.tournaments import (
 from tests.client import tournament_scenes as tournaments
 from tests.client.cli.test_main import run
 from tests.client.page_server import PageServer, page, problem
+from tests.client.replays import record
 
 ID = tournaments.ID
 
@@ -187,6 +190,74 @@ def test_an_export_is_a_new_file_of_all_of_it(capsys: pytest.CaptureFixture[str]
     assert run(capsys, "tournament", "export", server.url, ID, str(file), "--force").status == 0
     printed = run(capsys, "tournament", "export", server.url, ID, "-")
     assert msgspec.json.decode(printed.out, type=TournamentDocument) == DOCUMENT
+
+
+RACES = ("HKTRWM-1-0a1b2c3d4e5f", "HKTRWM-2-0a1b2c3d4e5f")
+
+
+def raced(*, is_over: bool = True) -> TournamentDocument:
+    """With two races at the only table, and a second round that goes on."""
+    first = DOCUMENT.rounds[0]
+    tables = (replace(first.tables[0], race_ids=RACES),)
+    over = replace(first, secret="ab" * 32 if is_over else None, tables=tables)
+    return replace(DOCUMENT, rounds=(over, replace(first, number=2, tables=tables)))
+
+
+def telling(document: TournamentDocument, *known: str) -> Callable[[str], bytes]:
+    """The pages of a server that has the records of these races."""
+    pages = {f"/tournaments/{ID}.json": page(msgspec.json.encode(document))}
+    pages |= {f"/races/{race}.json": page(to_json(sealed(replace(record(), id=race))).encode()) for race in known}
+    return lambda target: pages.get(target) or problem("404 Not Found", "There is no race with that id.")
+
+
+def test_the_records_of_all_rounds_that_are_over_are_exported_into_a_folder(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+) -> None:
+    server.script = telling(raced(), *RACES)
+    folder = tmp_path / "open"
+    ran = run(capsys, "tournament", "export", server.url, ID, str(folder), "--records")
+    assert ran.status == 0
+    assert ran.out.splitlines() == [
+        f"Tournament {ID} and 2 records of its races are in {folder}.",
+        "Round 2 is not over: nobody gets its records before it is.",
+        f"To check all of it: carpet verify {folder}/tournament.json {folder}/races/*.json",
+    ]
+    assert sorted(file.name for file in (folder / "races").iterdir()) == [f"round-01-table-01-{race}.json" for race in RACES]
+    assert [from_json(file.read_text()).id for file in sorted((folder / "races").iterdir())] == list(RACES)
+    assert msgspec.json.decode((folder / "tournament.json").read_bytes(), type=TournamentDocument) == raced()
+    again = run(capsys, "tournament", "export", server.url, ID, str(folder), "--records")
+    assert (again.status, "exists already" in again.sentence) == (1, True)
+    assert run(capsys, "tournament", "export", server.url, ID, str(folder), "--records", "--force").status == 0
+
+
+def test_a_record_that_cannot_be_had_is_said_and_the_others_are_saved(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+) -> None:
+    server.script = telling(raced(), RACES[1])
+    folder = tmp_path / "open"
+    ran = run(capsys, "tournament", "export", server.url, ID, str(folder), "--records")
+    assert ran.status == 1
+    assert f"1 record could not be had; the first is of round 1, table 1, race {RACES[0]}: " in " ".join(ran.err.split())
+    assert [file.name for file in (folder / "races").iterdir()] == [f"round-01-table-01-{RACES[1]}.json"]
+    assert (folder / "tournament.json").exists()
+
+
+def test_no_record_is_asked_for_before_its_round_is_over_nor_by_what_is_no_id(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+) -> None:
+    server.script = telling(raced(is_over=False))
+    assert run(capsys, "tournament", "export", server.url, ID, str(tmp_path / "running"), "--records").status == 0
+    assert server.asked == [f"/tournaments/{ID}.json"]
+    hostile = raced()
+    hostile = replace(hostile, rounds=(replace(hostile.rounds[0], tables=(replace(hostile.rounds[0].tables[0], race_ids=("../x",)),)),))
+    server.script = telling(hostile)
+    assert "a race without an id" in run(capsys, "tournament", "export", server.url, ID, str(tmp_path / "hostile"), "--records").sentence
+
+
+@pytest.mark.parametrize("arguments", [("-", "--records"), ("--records", "--csv")])
+def test_records_are_many_files(capsys: pytest.CaptureFixture[str], server: PageServer, arguments: tuple[str, ...]) -> None:
+    assert run(capsys, "tournament", "export", server.url, ID, *arguments).status == 2
+    assert server.asked == []
 
 
 def test_the_table_is_exported_as_the_server_writes_it(capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from client.connection import http as pages
 from client.connection.address import Address, parse_address
 from client.connection.errors import Failure, LinkError, NotTrusted, Unreachable
-from client.connection.http import NotAPage, PageRefused, fetch, fetch_history, fetch_record
+from client.connection.http import LONGEST_WAIT_S, MOST_WAITS, NotAPage, PageRefused, fetch, fetch_history, fetch_patiently, fetch_record
 from protocol.pages import History, HistoryRace
 from protocol.record import Record, sealed, to_json
 from tests.client.page_server import PageServer, page, problem, serving_pages
@@ -101,6 +101,28 @@ def test_the_proxy_of_the_environment_is_used_but_for_this_machine_as_for_the_we
     monkeypatch.setenv("http_proxy", server.url.replace("ws:", "http:"))
     assert fetch(parse_address("ws://carpet.example"), "/x") == b"[]"
     assert server.asked == ["/x", "http://carpet.example:80/x"]
+
+
+def test_of_many_pages_those_that_are_refused_for_the_moment_are_asked_for_again_when_the_server_says(server: PageServer) -> None:
+    def script(target: str) -> bytes:
+        is_refused = len(server.asked) < 3
+        return page(b'{"error": "Slow down."}', status="429 Many", headers="Retry-After: 7\r\n") if is_refused else page(b"[]")
+
+    server.script = script
+    waited: list[float] = []
+    address = parse_address(server.url)
+    assert fetch_patiently(lambda: fetch(address, "/x"), waited.append) == b"[]"
+    assert waited == [7, 7]
+    server.says(page(b"", status="429 Many", headers="Retry-After: 99999\r\n"))
+    with pytest.raises(PageRefused):
+        fetch_patiently(lambda: fetch(address, "/x"), waited.append)
+    assert waited[2:] == [LONGEST_WAIT_S] * MOST_WAITS
+    # Without a time, or with one that cannot be read, it is refused for good.
+    for headers in ("", "Retry-After: soon\r\n", "Retry-After: \xb2\r\n"):
+        server.says(page(b"", status="404 Not Found", headers=headers))
+        with pytest.raises(PageRefused):
+            fetch_patiently(lambda: fetch(address, "/x"), waited.append)
+    assert len(waited) == 2 + MOST_WAITS
 
 
 # ---- what is not
