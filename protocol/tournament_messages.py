@@ -132,6 +132,18 @@ class RemoveEntrant(Request, frozen=True, kw_only=True, tag="remove-entrant"):
     reason: Reason = ""
 
 
+class RenameEntrant(Request, frozen=True, kw_only=True, tag="rename-entrant"):
+    """Correct the name under which a player takes part. It is theirs in this tournament alone. Answered by `decided`.
+
+    name: cleaned by the server like any player's; nobody else in the tournament may have it.
+    """
+
+    id: TournamentId
+    entrant: EntrantId
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    reason: Reason = ""
+
+
 class AddBot(Request, frozen=True, kw_only=True, tag="add-bot"):
     """Enter a house bot. Answered by `decided`. bot: its name, null for the one in the tournament's options."""
 
@@ -147,7 +159,7 @@ class EndTournament(Request, frozen=True, kw_only=True, tag="end-tournament"):
 
 
 DirectorRequest: TypeAlias = (
-    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
+    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | RenameEntrant | AddBot | EndTournament
 )
 """A decision about a tournament that is there. Its director may make it on a second connection."""
 TournamentRequest: TypeAlias = (

@@ -131,6 +131,7 @@ class TournamentEntrant(Struct, frozen=True, kw_only=True):
     first_round: the first one they play; above 1 for a late entry.
     out: why they no longer play: `withdrew`, `not-checked-in`, `missed` (their tables, in two rounds running), `removed` (by the director)
     or `banned`; empty while they play. There may be more words. out_reason: what the director or host said of it.
+    entered_as: the name under which they entered, if the director has corrected it; empty if not.
     """
 
     id: str
@@ -144,6 +145,7 @@ class TournamentEntrant(Struct, frozen=True, kw_only=True):
     first_round: int
     out: str = ""
     out_reason: str = ""
+    entered_as: str = ""
 
 
 class TournamentRound(Struct, frozen=True, kw_only=True):
@@ -242,7 +244,7 @@ class LoggedDecision(Struct, frozen=True, kw_only=True):
 class EntrantDocument(Struct, frozen=True, kw_only=True):
     """An entrant as stored. nonce: their contribution to the shuffles, null before they check in. rating: when they entered.
 
-    withdrawn_after: how many rounds were paired when they withdrew; null while they play.
+    withdrawn_after: how many rounds were paired when they withdrew; null while they play. entered_as: as in `TournamentEntrant`.
     """
 
     id: str
@@ -254,6 +256,7 @@ class EntrantDocument(Struct, frozen=True, kw_only=True):
     withdrawn: bool
     first_round: int
     withdrawn_after: int | None = None
+    entered_as: str = ""
 
 
 class RoundDocument(Struct, frozen=True, kw_only=True):

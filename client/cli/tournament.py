@@ -20,10 +20,11 @@ from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
 from client.local.tournament_client import decide, decide_and_look, pair_next, verdict_of
 from client.local.tournament_client import remove as remove_from
+from client.local.tournament_client import rename as rename_at
 from client.text.formatting import clock_text, limit_text
 from client.tui.start import UiSettings
 from protocol.command_line import examples, show_help
-from protocol.text import clean_chat
+from protocol.text import NAME_LENGTH, clean_chat, clean_name
 from protocol.tournament_messages import (
     AddBot,
     CorrectResult,
@@ -298,6 +299,27 @@ def remove(
     id_ = tournament_id(tournament)
     removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:200], name=name))
     print_sentence(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
+
+
+@tournament_app.command(
+    "rename",
+    epilog=examples("carpet tournament rename carpet.example KWPRTM brt Bert"),
+    help="Correct the name of an entrant, also of a tournament that is over.\n\nThe player keeps their own name on the server. The log says"
+    f" what they were called before. {OTHER_SCREEN}",
+)
+def rename_entrant(
+    url: Url,
+    tournament: Id,
+    who: Annotated[str, typer.Argument(metavar="ENTRANT", help="The name they have now, or their id.")],
+    to: Annotated[str, typer.Argument(metavar="NEW", help=f"The right one; at most {NAME_LENGTH} characters.")],
+    reason: Reason = "",
+    name: Name = None,
+) -> None:
+    id_ = tournament_id(tournament)
+    if not clean_name(to):
+        fail("Nothing printable is left of that name; choose another.", MISUSED)
+    before, after = run(lambda: rename_at(url, id_, who, to[:200], reason=reason[:200], name=name))
+    print_sentence(f"{before} is called {after} in tournament {id_} from now on.")
 
 
 @tournament_app.command(

@@ -53,6 +53,7 @@ from protocol.tournament_messages import (
     PairRound,
     PauseTournament,
     RemoveEntrant,
+    RenameEntrant,
     StartTournament,
 )
 from protocol.views import SeatState
@@ -110,6 +111,7 @@ class Unanswered:
                 | PairRound()
                 | CorrectResult()
                 | RemoveEntrant()
+                | RenameEntrant()
                 | AddBot()
                 | EndTournament()
             ):

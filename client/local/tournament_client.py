@@ -27,6 +27,7 @@ from protocol.tournament_messages import (
     FollowTournament,
     PairRound,
     RemoveEntrant,
+    RenameEntrant,
     StartTournament,
     Tournament,
     TournamentRequest,
@@ -120,11 +121,25 @@ async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str
         return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
 
 
-def entrant_named(told: Tournament, who: str, *, back: bool = False) -> str:
-    """The id of an entrant. back: whether to let them in again, so look among those who have withdrawn. Raises NoSuchEntrant."""
+async def rename(url: str, tournament: str, who: str, to: str, *, reason: str, name: str | None) -> tuple[str, str]:
+    """Correct an entrant's name. who: as for `remove`, in the tournament or out. Returns both names. Raises NoSuchEntrant."""
+    async with _asking(url, name, tournament) as link:
+        told = await link.ask(FollowTournament(id=tournament), Tournament)
+        entrant = entrant_named(told, who, back=None)
+        await link.ask(RenameEntrant(id=tournament, entrant=entrant, name=to, reason=reason), Decided)
+        now = await link.ask(FollowTournament(id=tournament), Tournament)
+        before, after = (next(clean_name(each.name) for each in seen.entrants if each.id == entrant) for seen in (told, now))
+        return before, after
+
+
+def entrant_named(told: Tournament, who: str, *, back: bool | None = False) -> str:
+    """The id of an entrant. back: whether to let them in again, so look among those who have withdrawn; None for all entrants.
+
+    Raises NoSuchEntrant.
+    """
     if any(entrant.id == who for entrant in told.entrants):
         return who
-    some = [entrant for entrant in told.entrants if entrant.withdrawn == back]
+    some = [entrant for entrant in told.entrants if back is None or entrant.withdrawn == back]
     found = [entrant for entrant in some if entrant.name.casefold() == who.casefold()]
     if len(found) == 1:
         return found[0].id
@@ -132,7 +147,7 @@ def entrant_named(told: Tournament, who: str, *, back: bool = False) -> str:
         ids = ", ".join(clean_name(entrant.id) for entrant in found)
         raise NoSuchEntrant(f"More than one entrant is called {clean_name(who)}; name one by id: {ids}.")
     names = ", ".join(clean_name(entrant.name) for entrant in some) or "nobody"
-    does = "has withdrawn" if back else "plays"
+    does = "has entered" if back is None else "has withdrawn" if back else "plays"
     raise NoSuchEntrant(f"Nobody called {clean_name(who)} {does} there; who {does}: {names}.")
 
 

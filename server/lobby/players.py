@@ -87,7 +87,7 @@ class Players:
         A newer connection of the same player takes over, and the older one is shut. Waits for the store. Raises Refusal if nothing is left
         of the name, if the token is unknown or its player is banned, and if the store fails.
         """
-        cleaned = _cleaned(name)
+        cleaned = cleaned_name(name)
         if token is None:
             made = await self._make(cleaned)
             self.come(made.player, connection)
@@ -119,7 +119,7 @@ class Players:
 
         Waits for the store. Raises Refusal if nothing is left of the name, if it is another player's, and if the store fails.
         """
-        renamed = PlayerName(player.id, _cleaned(name))
+        renamed = PlayerName(player.id, cleaned_name(name))
         # One at a time, so that the name shown is the last one written. Shielded, because the one who asked may disconnect meanwhile.
         async with self._renaming:
             with trio.CancelScope(shield=True):
@@ -205,7 +205,7 @@ class Players:
         raise.
         """
         try:
-            cleaned = _cleaned(name)
+            cleaned = cleaned_name(name)
         except Refusal as refusal:
             told(refusal)
             return
@@ -270,7 +270,8 @@ class Players:
             listener()
 
 
-def _cleaned(name: str) -> str:
+def cleaned_name(name: str) -> str:
+    """A name as players have it, with no mark of a house bot. Raises Refusal if nothing is left."""
     cleaned = clean_name(name)
     # A mark with spaces in it looks much the same, or one with accents.
     letters = unicodedata.normalize("NFKD", name_key(cleaned))

@@ -24,11 +24,13 @@ from protocol.tournament_messages import (
     PairRound,
     PauseTournament,
     RemoveEntrant,
+    RenameEntrant,
     StartTournament,
 )
 from protocol.tournaments import LONGEST_CHECK_IN_S, REASON_LENGTH, TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey, BoardsKey
 from server.bots.house import HOUSE_BOTS
+from server.lobby.players import cleaned_name
 from server.rooms.member import Member
 from server.rules.catalogue import rule_set
 from server.store.port import name_key
@@ -41,6 +43,7 @@ from server.tournaments.events import (
     CheckInExtended,
     CheckInOpened,
     Entered,
+    EntrantRenamed,
     Event,
     Finished,
     Paused,
@@ -68,7 +71,7 @@ NEWCOMERS_OF_PLACE: Final = 512
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
 DirectorCommand: TypeAlias = (
-    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | AddBot | EndTournament
+    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | RenameEntrant | AddBot | EndTournament
 )
 TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
 
@@ -200,6 +203,8 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
                 sentence = f"{state.people[known].name} {'is out already' if remove else 'is in already'}"
                 raise Refusal(ErrorCode.DECISION_REFUSED, sentence)
             return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
+        case RenameEntrant(entrant=entrant, name=name, reason=reason):
+            return _renamed(state, _entrant(state, entrant), name, clean_reason(reason))
         case AddBot(bot=bot):
             _check_plays_on(state)
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
@@ -211,6 +216,17 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
                 raise Refusal(ErrorCode.NO_KEY)
             return Decision(() if _has_boards_key(state, state.director) else (BoardsKeyGiven(),))
     assert_never(command)
+
+
+def _renamed(state: TournamentState, entrant: str, wanted: str, reason: str) -> Decision:
+    person, name = state.people[entrant], cleaned_name(wanted)
+    if person.bot is not None:
+        raise Refusal(ErrorCode.DECISION_REFUSED, "house bots keep their names")
+    if name == person.name:
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"they are called {name} already")
+    if name_key(name) != name_key(person.name) and name_key(name) in state.names:
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody else in it is called {name}", path="$.name")
+    return Decision((EntrantRenamed(entrant, name, reason),))
 
 
 def _check_plays_on(state: TournamentState) -> None:

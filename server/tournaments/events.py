@@ -58,6 +58,15 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class EntrantRenamed:
+    """The director has corrected an entrant's name."""
+
+    entrant: str
+    name: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RoundPaired:
     """The round itself is stored, so it is never paired again. length: rounds of the whole tournament, settled with the first one; 0 if it
     follows from the field."""
@@ -138,6 +147,7 @@ Event: TypeAlias = (
     | CheckedIn
     | Withdrawn
     | Returned
+    | EntrantRenamed
     | RoundPaired
     | ResultEntered
     | TableRaceAborted
@@ -157,6 +167,7 @@ TAGS: Final[dict[str, type[Event]]] = {
     "check-in": CheckedIn,
     "withdraw": Withdrawn,
     "return": Returned,
+    "rename": EntrantRenamed,
     "pair": RoundPaired,
     "result": ResultEntered,
     "broken-race": TableRaceAborted,

@@ -16,6 +16,7 @@ from server.tournaments.events import (
     CheckInOpened,
     DirectorChanged,
     Entered,
+    EntrantRenamed,
     Event,
     Finished,
     LoggedEvent,
@@ -56,7 +57,7 @@ def name_of(state: TournamentState, entrant: str) -> str:
 
 
 def sentence(state: TournamentState, event: Event, *, number: int = 0, author: str | None = None) -> str:  # noqa: C901  (a case for each event)
-    """number: that of its entry in the log, which is needed to tell who was given a table by it. author: of the same."""
+    """number: that of its entry in the log, needed to tell who was given a table by it, or called otherwise before. author: of the same."""
     match event:
         case Entered(name=name, bot=bot):
             return f"{name} enters, a house bot." if bot is not None else f"{name} enters."
@@ -73,6 +74,8 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0, author: s
             return f"{name_of(state, entrant)} {went}{_given_away(state, entrant, number)}."
         case Returned(entrant):
             return f"{name_of(state, entrant)} is back."
+        case EntrantRenamed(name=name):
+            return f"{state.called_before.get(number, 'An entrant')} is called {name} from now on."
         case RoundPaired(paired):
             return f"Round {paired.number} is paired: {counted(len(paired.pairings), 'table')}."
         case ResultEntered(number, table, race, result):

@@ -34,6 +34,7 @@ from server.tournaments.events import (
     CheckInOpened,
     DirectorChanged,
     Entered,
+    EntrantRenamed,
     Event,
     Finished,
     LoggedEvent,
@@ -65,7 +66,7 @@ class PlacesTaken(Refused): ...
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who an entrant is. nonce: their contribution to the shuffles; None before they gave one. out, out_reason: as in
+    """Who an entrant is. nonce: their contribution to the shuffles; None before they gave one. out, out_reason, entered_as: as in
     `TournamentEntrant`. own_decisions: how many events about themselves they have caused, since they were last forgotten."""
 
     id: str
@@ -76,6 +77,7 @@ class Person:
     nonce: str | None = None
     out: str = ""
     out_reason: str = ""
+    entered_as: str = ""
     own_decisions: int = 0
 
 
@@ -113,7 +115,8 @@ class TournamentState:
     they follow from the field. shuffles: one per round. numbers: of the shuffle, for tables that are past the first one. race_ids: by
     table. missed: the rounds in which each entrant has missed their table, since they last entered. people: everybody who ever entered, in
     that order. names: their `name_key`s. forgotten: the rows of the crosstable that it no longer has. own_decisions: those of all people,
-    with the forgotten. given_away: the tables that were forfeited as their entrant withdrew, by the number of that event.
+    with the forgotten. given_away: the tables that were forfeited as their entrant withdrew, by the number of that event. called_before:
+    names, by the number of the event that corrected them.
     """
 
     id: str
@@ -138,6 +141,7 @@ class TournamentState:
     race_ids: Mapping[TableKey, tuple[str, ...]] = field(default_factory=dict)
     missed: Mapping[str, frozenset[int]] = field(default_factory=dict)
     given_away: Mapping[int, TableKey] = field(default_factory=dict)
+    called_before: Mapping[int, str] = field(default_factory=dict)
     log: tuple[LoggedEvent, ...] = ()
 
     # ---- what it says
@@ -247,7 +251,7 @@ class TournamentState:
 
     def after(self, event: Event, *, at_ms: int, author: str | None = None) -> TournamentState:
         """The state after this event. Raises the fitting kind of Refused."""
-        if self.is_closed and not isinstance(event, ResultCorrected):
+        if self.is_closed and not isinstance(event, ResultCorrected | EntrantRenamed):
             raise NotNow(STAGE_SENTENCES[self.stage])
         logged = LoggedEvent(len(self.log) + 1, at_ms, author, event)
         changed = replace(self._applied(event, at_ms, author), log=(*self.log, logged))
@@ -290,6 +294,8 @@ class TournamentState:
                 self._check_places()
                 found = self._remembered(entrant)
                 return replace(found, crosstable=found.crosstable.readmit(entrant), people=self._with_out(entrant, "", ""))
+            case EntrantRenamed():
+                return self._renamed(event)
             case RoundPaired():
                 return self._paired(event, at_ms)
             case ResultEntered():
@@ -373,6 +379,18 @@ class TournamentState:
 
     def _with_out(self, entrant: str, out: str, reason: str) -> dict[str, Person]:
         return {**self.people, entrant: replace(self.people[entrant], out=out, out_reason=reason)}
+
+    def _renamed(self, event: EntrantRenamed) -> TournamentState:
+        person = self.people[event.entrant]
+        renamed = replace(person, name=event.name, entered_as=person.entered_as or person.name)
+        people = {**self.people, person.id: renamed}
+        return replace(
+            self,
+            people=people,
+            # In older logs others may have the name that this one gives up.
+            names=frozenset(name_key(each.name) for each in people.values()),
+            called_before={**self.called_before, len(self.log) + 1: person.name},
+        )
 
     def _checked_in(self, event: CheckedIn) -> TournamentState:
         if self.stage == "registration" and self.options.check_in_s:

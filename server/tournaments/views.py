@@ -185,6 +185,7 @@ def _seeded(state: TournamentState, seed: int, entrant: str) -> dict[str, Any]:
         "bot": person.bot,
         "withdrawn": not seeded.active,
         "first_round": seeded.first_round,
+        "entered_as": person.entered_as,
     }
 
 

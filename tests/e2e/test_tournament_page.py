@@ -286,6 +286,13 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.press("Remove")
         newcomer.wait_for_text(".log", "Reason: had to go")
         newcomer.wait_for_text(".columns .standings tbody", "Emil (removed)")
+        newcomer.run("document.getElementById('of-player').value = given[0]", dora.welcome["player"])
+        newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        newcomer.type("#new-name", "Dora May")
+        newcomer.press("Correct it")
+        newcomer.press("Correct it")
+        newcomer.wait_for_text(".columns .standings tbody", "Dora May")
+        newcomer.wait_for_text(".log", "Dora is called Dora May from now on.")
         for words in ("Pause", "Go on"):
             newcomer.press(words)
         newcomer.press("Pause")

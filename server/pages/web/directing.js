@@ -144,12 +144,23 @@ export class Directing {
       const message = { type: "remove-entrant", entrant: entrant.id, remove: !entrant.withdrawn, reason: this.reason.value };
       ask(`${entrant.withdrawn ? "Let back in" : "Remove"}: ${clean(entrant.name)}?`, [entrant.withdrawn ? "Let back in" : "Remove", "Leave it"], () => decide(message));
     });
+    this.newName = element("input", { id: "new-name", maxlength: "24", autocomplete: "off" });
+    this.rename = button("Correct it", () => {
+      const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value), name = this.newName.value.trim();
+      if (!entrant || !name) return;
+      const message = { type: "rename-entrant", entrant: entrant.id, name, reason: this.reason.value };
+      ask(`${clean(entrant.name)} is called ${clean(name)} from now on, in this tournament?`, ["Correct it", "Leave it"], () => {
+        decide(message);
+        this.newName.value = "";
+      });
+    });
     this.reason = element("input", { id: "reason", maxlength: "200", autocomplete: "off" });
     this.ofTable = field("A result", this.table, this.verdict, this.correct);
     this.ofBot = field("A house bot", this.bot, this.addBot);
     this.node = element("section", { class: "part", "aria-labelledby": "directing", hidden: true }, element("h2", { id: "directing" }, "You direct it"),
       element("p", { class: "actions" }, this.start, this.extend, this.pair, this.pause, this.end, this.boards), this.boardsLine, this.ofBot, this.ofTable,
-      this.ofPlayer = field("A player", this.entrant, this.remove), field("Reason, for the log", this.reason));
+      this.ofPlayer = field("A player", this.entrant, this.remove),
+      this.ofName = field("The name of that player", this.newName, this.rename), field("Reason, for the log", this.reason));
     this.table.addEventListener("change", () => this.#showVerdicts());
     this.entrant.addEventListener("change", () => this.#showRemove());
   }
@@ -180,7 +191,8 @@ export class Directing {
     this.ofBot.hidden = isDone(told) || isFieldClosed(told) || !bots.length;
     const tables = told.tables.filter((table) => table.counted && (table.result !== null || !isDone(told)));
     this.ofTable.hidden = !tables.length;
-    this.ofPlayer.hidden = isDone(told) || !told.entrants.length;
+    this.ofPlayer.hidden = !told.entrants.length;
+    this.ofName.hidden = !told.entrants.some((entrant) => entrant.bot === null);
     offer(this.bot, bots.map((bot) => [bot.name, clean(bot.name)]));
     offer(this.table, tables.map((table) => [String(table.table), `Round ${told.round}, table ${table.table}: ${sideNames(told, table).join(" against ")}`]));
     offer(this.entrant, told.entrants.map((entrant) => [entrant.id, `${clean(entrant.name)}${entrant.withdrawn ? ` (${outWord(entrant)})` : ""}`]));
@@ -223,6 +235,9 @@ export class Directing {
   #showRemove() {
     const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value);
     setText(this.remove, entrant?.withdrawn ? "Let back in" : "Remove");
+    // Names are corrected afterwards too.
+    this.remove.hidden = isDone(this.#told);
+    this.rename.disabled = !entrant || entrant.bot !== null;
   }
 }
 

@@ -193,8 +193,9 @@ export class TournamentPage {
     this.crosstable.show(told, rounds, names, chosen ?? this.part.me);
     this.pathPart.hidden = chosen === null;
     if (chosen === null) return;
-    const { name, bot } = told.entrants.find((entrant) => entrant.id === chosen);
-    this.pathTitle.replaceChildren("The path of ", bot ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
+    const { name, bot, entered_as } = told.entrants.find((entrant) => entrant.id === chosen);
+    // A name that the director has corrected may be nobody's on the server, or somebody else's.
+    this.pathTitle.replaceChildren("The path of ", bot || entered_as ? nameOf(name) : element("a", { href: `/player/${encodeURIComponent(name)}` }, nameOf(name)));
     this.path.replaceChildren(...pathNodes(rounds, chosen, names));
   }
 

@@ -22,7 +22,7 @@ from server.store.personal import about, forget
 from server.store.port import Banned, RaceAborted, RaceOver, TournamentDecided, TournamentMade
 from server.store.rerating import rerate
 from server.store.tables import IN_ORDER
-from server.tournaments.events import DirectorChanged, decode_event, encode_event
+from server.tournaments.events import DirectorChanged, EntrantRenamed, decode_event, encode_event
 from tests.server.race.racing import SECRET
 from tests.server.store.keeping import made, opened, over, rated_over, seat, taken, won, write
 
@@ -71,6 +71,16 @@ def test_a_forgotten_name_is_not_in_what_made_them_direct_a_tournament_either(ke
     assert "Wilma7" not in everything(kept)
     with closing(open_database(kept)) as store:
         assert decode_event(store.tournament_log("T")[2].decision) == DirectorChanged("wilma7", name)
+
+
+def test_a_forgotten_name_is_not_what_a_director_corrected_it_to_either(kept: str) -> None:
+    with closing(open_database(kept)) as store:
+        corrected = encode_event(EntrantRenamed("wilma7", "Wilma Seven", "mistyped"))
+        write(store, TournamentDecided(tournament="T", sequence=3, at_ms=1, author=None, decision=corrected))
+    name = forget("wilma7", kept)
+    assert "Wilma" not in everything(kept)
+    with closing(open_database(kept)) as store:
+        assert decode_event(store.tournament_log("T")[2].decision) == EntrantRenamed("wilma7", name, "mistyped")
 
 
 def test_a_forgotten_name_is_nowhere_any_more_and_all_that_was_kept_still_holds_together(kept: str) -> None:

@@ -16,6 +16,7 @@ from protocol.tournament_messages import (
     EnterTournament,
     LeaveTournament,
     RemoveEntrant,
+    RenameEntrant,
     StartTournament,
 )
 from protocol.tournaments import TableResult, TournamentOptions
@@ -30,6 +31,7 @@ from server.tournaments.events import (
     CheckInOpened,
     DirectorChanged,
     Entered,
+    EntrantRenamed,
     Finished,
     LoggedEvent,
     ResultEntered,
@@ -233,6 +235,43 @@ def test_who_does_again_what_they_have_done_is_told_so_by_name_and_not_by_an_id(
     assert sentence_of(left, ann, LeaveTournament(id="ABCDEF")) == "you have left already"
     assert sentence_of(state, DIRECTOR, RemoveEntrant(id="ABCDEF", entrant="a", remove=False)) == "A is in already"
     assert sentence_of(left, DIRECTOR, RemoveEntrant(id="ABCDEF", entrant="a")) == "A is out already"
+
+
+def test_the_director_corrects_a_name_to_one_that_nobody_else_in_it_has() -> None:
+    state = entered(OPTIONS, *"ab").after(Entered("bot:random:1", "random 1", None, "random"), at_ms=2)
+
+    def correct(asker: Asker, entrant: str, name: str) -> Decision:
+        return decide(state, asker, RenameEntrant(id="ABCDEF", entrant=entrant, name=name, reason=" so\x1b "))
+
+    assert correct(DIRECTOR, "a", "  Ann\x1b[31m  e ").events == (EntrantRenamed("a", "Ann e", "so"),)
+    assert correct(DIRECTOR, "a", "Ann (bot)").events[0] == EntrantRenamed("a", "Ann bot", "so")
+    # Another way to write their own.
+    assert correct(DIRECTOR, "a", "a").events == (EntrantRenamed("a", "a", "so"),)
+    refusals = {
+        ("a", "b"): "somebody else in it is called b",
+        ("a", "RANDOM 1"): "somebody else in it is called RANDOM 1",
+        ("a", "A"): "they are called A already",
+        ("bot:random:1", "Robin"): "house bots keep their names",
+        ("a", "\u200b"): "Nothing printable is left",
+        ("x", "Xaver"): "",
+    }
+    for (entrant, name), why in refusals.items():
+        with pytest.raises(Refusal) as caught:
+            correct(DIRECTOR, entrant, name)
+        assert why in caught.value.sentence
+    with pytest.raises(Refusal) as caught:
+        correct(Asker("a", "A", None), "a", "Ann")
+    assert caught.value.code is ErrorCode.NOT_THE_DIRECTOR
+
+
+def test_a_name_that_was_corrected_is_free_again_and_the_right_one_is_taken() -> None:
+    state = entered(OPTIONS, *"ab").after(EntrantRenamed("a", "Ann"), at_ms=2)
+    assert decide(state, Asker("c", "A", None), EnterTournament(id="ABCDEF")).events == (Entered("c", "A", None),)
+    with pytest.raises(Refusal, match="somebody has entered as ANN"):
+        decide(state, Asker("c", "ANN", None), EnterTournament(id="ABCDEF"))
+    # Whoever left and comes back is called so still.
+    back = state.after(Withdrawn("a"), at_ms=3).after(Returned("a"), at_ms=4)
+    assert back.people["a"].name == "Ann"
 
 
 def test_a_director_gives_no_result_that_no_race_can_have() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from protocol.errors import Refusal
 from protocol.tournament_messages import PairRound
 from protocol.tournaments import TournamentOptions, Verdict
-from server.store.port import TournamentDecided, TournamentMade
+from server.store.port import TournamentDecided, TournamentMade, name_key
 from server.tournaments.commands import Asker, decide, next_bot
 from server.tournaments.documents import Making, encode_making, state_of
 from server.tournaments.events import (
@@ -26,6 +26,7 @@ from server.tournaments.events import (
     CheckInOpened,
     DirectorChanged,
     Entered,
+    EntrantRenamed,
     Event,
     Finished,
     Paused,
@@ -56,6 +57,7 @@ EXAMPLES: tuple[Event, ...] = (
     CheckedIn("a", "ab" * 16),
     Withdrawn("a", "ill"),
     Returned("a"),
+    EntrantRenamed("a", "Anne", "mistyped"),
     RoundPaired(seat(1, [("a", "b"), ("c", None)]), 3),
     ResultEntered(1, 1, 1, RaceResult("first", (52, 17)), "RACE-1-ab"),
     TableRaceAborted(1, 1, "a fault"),
@@ -252,6 +254,31 @@ def come_and_gone(state: TournamentState, *entrants: str) -> TournamentState:
         for event in (Entered(entrant, entrant.upper(), None), Withdrawn(entrant)):
             state = state.after(event, at_ms=6, author=entrant)
     return state
+
+
+def test_a_corrected_name_is_told_everywhere_and_the_log_says_which_it_replaces() -> None:
+    state = state_with().after(Entered("a", "Anb", None), at_ms=6, author="a").after(Entered("b", "Ben", None), at_ms=6, author="b")
+    state = state.after(CheckedIn("a", "ab" * 16), at_ms=7, author="a")
+    state = state.after(EntrantRenamed("a", "Ann", "mistyped"), at_ms=8, author="d")
+    state = state.after(EntrantRenamed("a", "Anne"), at_ms=9, author="d")
+    told = document(state)
+    texts = [entry.text for entry in told.log]
+    assert texts[-5:] == [
+        "Anb enters.",
+        "Ben enters.",
+        "Anne checks in.",
+        "Anb is called Ann from now on.",
+        "Ann is called Anne from now on.",
+    ]
+    assert (told.log[-2].kind, told.log[-2].reason) == ("rename", "mistyped")
+    assert [(entrant.name, entrant.entered_as) for entrant in told.entrants] == [("Anne", "Anb"), ("Ben", "")]
+    (shown, _) = snapshot(state, shown=None, live={}, is_here=bool, since_ms=0, now_ms=0).entrants
+    assert (shown.name, shown.entered_as) == ("Anne", "Anb")
+    assert state.names == {name_key(name) for name in ("Anne", "Ben")}
+    # Also where it is over: what is printed of it should be right.
+    over = state.after(CalledOff(), at_ms=10).after(EntrantRenamed("b", "Bene"), at_ms=11, author="d")
+    assert over.people["b"].name == "Bene"
+    assert over.is_closed
 
 
 def test_of_many_who_come_and_go_before_they_are_paired_the_last_few_are_told_of() -> None:
