@@ -194,6 +194,13 @@ TOURNAMENT_FORM: Final = (
         formats=("swiss", "round-robin", "elimination"),
     ),
     Field(
+        name="byes",
+        label="Byes",
+        explanation="How many half-point byes each player may ask for, before the round is paired; not in the last one.",
+        choices=_counts(*range(6), zero="none to ask for", words="{} for each player"),
+        formats=("swiss",),
+    ),
+    Field(
         name="places",
         label="Places",
         explanation="The most players, bots included. Nobody enters while all are taken.",

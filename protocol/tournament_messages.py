@@ -16,6 +16,7 @@ from protocol.tournaments import (
     StandingsRow,
     TableNumber,
     TableResult,
+    TournamentBye,
     TournamentEntrant,
     TournamentId,
     TournamentListing,
@@ -67,6 +68,14 @@ class CheckIn(Request, frozen=True, kw_only=True, tag="check-in"):
 
     id: TournamentId
     nonce: Hex16
+
+
+class AskBye(Request, frozen=True, kw_only=True, tag="ask-bye"):
+    """Ask for a half-point bye in a round of a Swiss that is not paired yet, or with `ask` false, take that back. Answered by `decided`."""
+
+    id: TournamentId
+    round: RoundNumber
+    ask: bool = True
 
 
 # ---- from the director
@@ -144,6 +153,19 @@ class RenameEntrant(Request, frozen=True, kw_only=True, tag="rename-entrant"):
     reason: Reason = ""
 
 
+class GiveBye(Request, frozen=True, kw_only=True, tag="give-bye"):
+    """Give an entrant a bye in a round of a Swiss that is not paired yet. Answered by `decided`.
+
+    half_points: 2 for a full-point bye, 1 for a half-point one, 0 to take away the one that they have.
+    """
+
+    id: TournamentId
+    entrant: EntrantId
+    round: RoundNumber
+    half_points: Annotated[int, Meta(ge=0, le=2)] = 2
+    reason: Reason = ""
+
+
 class AddBot(Request, frozen=True, kw_only=True, tag="add-bot"):
     """Enter a house bot. Answered by `decided`. bot: its name, null for the one in the tournament's options."""
 
@@ -159,11 +181,20 @@ class EndTournament(Request, frozen=True, kw_only=True, tag="end-tournament"):
 
 
 DirectorRequest: TypeAlias = (
-    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | RenameEntrant | AddBot | EndTournament
+    StartTournament
+    | ExtendCheckIn
+    | PauseTournament
+    | PairRound
+    | CorrectResult
+    | RemoveEntrant
+    | RenameEntrant
+    | GiveBye
+    | AddBot
+    | EndTournament
 )
 """A decision about a tournament that is there. Its director may make it on a second connection."""
 TournamentRequest: TypeAlias = (
-    FollowTournaments | FollowTournament | EnterTournament | LeaveTournament | CheckIn | CreateTournament | DirectorRequest
+    FollowTournaments | FollowTournament | EnterTournament | LeaveTournament | CheckIn | AskBye | CreateTournament | DirectorRequest
 )
 
 # ---- from the server
@@ -186,6 +217,7 @@ class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tourn
     round; null if there is no limit. commitment: to all its secrets, made before anybody contributed to a shuffle.
     rounds: all that are paired; one is over when its `open` is 0. round: the one whose tables are listed, 0 before the first.
     tie_breaks: names of the standings' columns. log: the last 50 decisions, oldest first. decisions: how many there are in all.
+    byes: those asked for or given, by round, also of rounds to come.
     """
 
     id: str
@@ -205,6 +237,7 @@ class Tournament(Struct, frozen=True, kw_only=True, tag_field="type", tag="tourn
     standings: tuple[StandingsRow, ...]
     log: tuple[LoggedDecision, ...]
     decisions: int
+    byes: tuple[TournamentBye, ...] = ()
     ref: int = 0
 
 

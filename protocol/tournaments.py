@@ -63,6 +63,7 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     session: 5), fixed when the first round is paired. double: in a round robin, everybody meets everybody twice; in an elimination, it
     takes two losses to be out. replays: how often at most a drawn knock-out match is run again.
     rules, time_limit_s, countdown_s, grace_s, delay_s, rated: for its races, as in `RaceOptions`.
+    byes: in a Swiss, how many half-point byes each entrant may ask for, of rounds that are not paired yet; none in the last round.
     places: the most entrants, bots included. fill: when the first round is paired, bots enter until there are this many entrants.
     bot: the house bot that fills seats and plays those with a bye.
     public: whether it is listed.
@@ -82,6 +83,7 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     grace_s: Annotated[int, Meta(ge=5, le=600)] = 60
     delay_s: Annotated[int, Meta(ge=0, le=600)] = RATED_DELAY_S
     rated: bool = True
+    byes: Annotated[int, Meta(ge=0, le=10)] = 0
     places: Annotated[int, Meta(ge=2, le=MAX_ENTRANTS)] = MAX_ENTRANTS
     fill: Annotated[int, Meta(ge=0, le=MAX_ENTRANTS)] = 0
     bot: Annotated[str, Meta(min_length=1, max_length=24)] = "random"
@@ -161,6 +163,14 @@ class TournamentRound(Struct, frozen=True, kw_only=True):
     tables: int
     open: int
     paired_at_ms: int
+
+
+class TournamentBye(Struct, frozen=True, kw_only=True):
+    """An entrant is not paired in a round, and scores half_points, 1 or 2. Until the round is paired it can be taken back."""
+
+    round: int
+    entrant: str
+    half_points: int
 
 
 class TournamentSide(Struct, frozen=True, kw_only=True):
@@ -272,7 +282,10 @@ class RoundDocument(Struct, frozen=True, kw_only=True):
 
 
 class TournamentDocument(Struct, frozen=True, kw_only=True):
-    """All of a tournament, except who is connected now. format: this document's version, 1. commitment: to the secrets of all rounds."""
+    """All of a tournament, except who is connected now. format: this document's version, 1. commitment: to the secrets of all rounds.
+
+    byes: those asked for or given, by round; not those that follow from an odd field, which are tables.
+    """
 
     format: int
     id: str
@@ -287,6 +300,7 @@ class TournamentDocument(Struct, frozen=True, kw_only=True):
     tie_breaks: tuple[str, ...]
     standings: tuple[StandingsRow, ...]
     log: tuple[LoggedDecision, ...]
+    byes: tuple[TournamentBye, ...] = ()
 
 
 class TournamentsDocument(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from client.cli.running import as_player, ask_name, finish, need_terminal, print
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
 from client.local.sitting import attend
 from client.local.tournament_client import correct as correct_at
-from client.local.tournament_client import decide, decide_and_look, pair_next, verdict_of
+from client.local.tournament_client import decide, decide_and_look, give_bye, pair_next, verdict_of
 from client.local.tournament_client import remove as remove_from
 from client.local.tournament_client import rename as rename_at
 from client.text.formatting import clock_text, limit_text
@@ -27,6 +27,7 @@ from protocol.command_line import examples, show_help
 from protocol.text import NAME_LENGTH, clean_chat, clean_name
 from protocol.tournament_messages import (
     AddBot,
+    AskBye,
     CorrectResult,
     CreateTournament,
     Decided,
@@ -84,6 +85,9 @@ def create(
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
     countdown: Countdown = 3,
     grace: Grace = 60,
+    byes: Annotated[
+        int, typer.Option(metavar="N", min=0, max=10, help="Swiss: half-point byes that each player may ask for; none in the last round.")
+    ] = 0,
     places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="The most entrants, bots included.")] = 256,
     fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are this many.")] = 0,
     bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = "random",
@@ -115,6 +119,8 @@ def create(
         fail("--replays is for elimination.", MISUSED)
     if rounds and played_as not in ("swiss", "session"):
         fail(f"--rounds is for swiss and session: in {played_as} the entrants decide how many there are.", MISUSED)
+    if byes and played_as != "swiss":
+        fail("--byes is for swiss.", MISUSED)
     if fill > places:
         fail(f"--fill {fill} does not fit into --places {places}.", MISUSED)
     if code is not None and not 1 <= len(code) <= ENTRY_CODE_LENGTH:
@@ -132,6 +138,7 @@ def create(
         countdown_s=countdown,
         grace_s=grace,
         rated=not unrated,
+        byes=byes,
         places=places,
         fill=fill,
         bot=bot,
@@ -194,6 +201,36 @@ def _plain_command(name: str, what: str, request: Callable[[str], TournamentRequ
 
 
 _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTournament(id=id_), "You have withdrawn from tournament {id}.")
+
+
+@tournament_app.command(
+    epilog=examples("carpet tournament bye carpet.example KWPRTM 3", "carpet tournament bye carpet.example KWPRTM 3 --for bert"),
+    help="Ask for a half-point bye in a round of a Swiss; as its director, give an entrant a full-point one.\n\nThat can be done until the"
+    f" round is paired. {OTHER_SCREEN}",
+)
+def bye(
+    url: Url,
+    tournament: Id,
+    round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=512, help="In which round.")],
+    who: Annotated[str | None, typer.Option("--for", metavar="ENTRANT", help="Whom the director gives it; a name or an id.")] = None,
+    half: Annotated[bool, typer.Option("--half", help="With --for: give a half-point bye.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="Take it back; with --for, take it away.")] = False,
+    reason: Reason = "",
+    name: Name = None,
+) -> None:
+    id_ = tournament_id(tournament)
+    if who is None:
+        if half or reason:
+            fail("--half and --reason are for the director, with --for.", MISUSED)
+        _decided(url, AskBye(id=id_, round=round_, ask=not back), name)
+        print_sentence(f"You have {'no bye any more' if back else 'a half-point bye'} in round {round_} of tournament {id_}.")
+        return
+    if half and back:
+        fail("--back takes away any bye: leave --half out.", MISUSED)
+    given = 0 if back else 1 if half else 2
+    has = ("no bye any more", "a half-point bye", "a full-point bye")[given]
+    told = run(lambda: give_bye(url, id_, who, round_, half_points=given, reason=reason[:200], name=name))
+    print_sentence(f"{told} has {has} in round {round_} of tournament {id_}.")
 
 
 # ---- to direct

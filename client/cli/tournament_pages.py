@@ -269,6 +269,11 @@ def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bo
         )
         for each in paired.tables
     ]
+    rows += [
+        ("", name(bye.entrant), "", f"bye on request, {points_text(bye.half_points, plain=plain)}")
+        for bye in document.byes
+        if bye.round == paired.number
+    ]
     title = f"{title_text(document.options.name)}: round {paired.number}."
     return [title, *table_lines(("table", "player", "against", "result"), rows)]
 

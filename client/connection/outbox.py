@@ -41,6 +41,7 @@ from protocol.server_messages import CurrentView, Error, Left, ServerMessage, Wa
 from protocol.text import clean_chat
 from protocol.tournament_messages import (
     AddBot,
+    AskBye,
     CheckIn,
     CorrectResult,
     CreateTournament,
@@ -49,6 +50,7 @@ from protocol.tournament_messages import (
     ExtendCheckIn,
     FollowTournament,
     FollowTournaments,
+    GiveBye,
     LeaveTournament,
     PairRound,
     PauseTournament,
@@ -101,7 +103,7 @@ class Unanswered:
                 return  # asked by commands, which would rather end than wait for another connection
             case FollowTournaments() | FollowTournament():
                 return  # each connection begins with its own
-            case EnterTournament() | LeaveTournament() | CheckIn():
+            case EnterTournament() | LeaveTournament() | CheckIn() | AskBye():
                 return  # the tournament shows who is in it
             case (
                 CreateTournament()
@@ -112,6 +114,7 @@ class Unanswered:
                 | CorrectResult()
                 | RemoveEntrant()
                 | RenameEntrant()
+                | GiveBye()
                 | AddBot()
                 | EndTournament()
             ):

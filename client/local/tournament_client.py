@@ -25,6 +25,7 @@ from protocol.tournament_messages import (
     EnterTournament,
     ExtendCheckIn,
     FollowTournament,
+    GiveBye,
     PairRound,
     RemoveEntrant,
     RenameEntrant,
@@ -130,6 +131,18 @@ async def rename(url: str, tournament: str, who: str, to: str, *, reason: str, n
         now = await link.ask(FollowTournament(id=tournament), Tournament)
         before, after = (next(clean_name(each.name) for each in seen.entrants if each.id == entrant) for seen in (told, now))
         return before, after
+
+
+async def give_bye(url: str, tournament: str, who: str, number: int, *, half_points: int, reason: str, name: str | None) -> str:
+    """Give an entrant a bye in round `number`, or with 0 half points take it away. who: as for `remove`. Returns their name.
+
+    Raises NoSuchEntrant.
+    """
+    async with _asking(url, name, tournament) as link:
+        told = await link.ask(FollowTournament(id=tournament), Tournament)
+        entrant = entrant_named(told, who)
+        await link.ask(GiveBye(id=tournament, entrant=entrant, round=number, half_points=half_points, reason=reason), Decided)
+        return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
 
 
 def entrant_named(told: Tournament, who: str, *, back: bool | None = False) -> str:

@@ -155,7 +155,8 @@ def _crosstable(document: TournamentDocument) -> Crosstable:
             for table in paired.tables
             if table.races
         }
-        return Crosstable(format_of(document.options, document.options.rounds), entrants, rounds, races)
+        byes = {(bye.round, bye.entrant): bye.half_points for bye in document.byes}
+        return Crosstable(format_of(document.options, document.options.rounds), entrants, rounds, races, byes)
     except ValueError as error:
         raise BadTournament(str(error)) from error
 

@@ -15,11 +15,13 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.text import clean_chat
 from protocol.tournament_messages import (
     AddBot,
+    AskBye,
     CheckIn,
     CorrectResult,
     EndTournament,
     EnterTournament,
     ExtendCheckIn,
+    GiveBye,
     LeaveTournament,
     PairRound,
     PauseTournament,
@@ -34,10 +36,12 @@ from server.lobby.players import cleaned_name
 from server.rooms.member import Member
 from server.rules.catalogue import rule_set
 from server.store.port import name_key
+from server.tournaments.byes import asked_bye, given_bye
 from server.tournaments.events import (
     BANNED,
     NO_CHECK_IN,
     BoardsKeyGiven,
+    ByeGiven,
     CalledOff,
     CheckedIn,
     CheckInExtended,
@@ -69,9 +73,18 @@ the first time, or is forgotten, always may: otherwise a few who come and go und
 NEWCOMERS_OF_PLACE: Final = 512
 """From one address so many may come who are not in the crosstable. Twice what a tournament takes at most: they may all be in one hall."""
 
-EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn
+EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn | AskBye
 DirectorCommand: TypeAlias = (
-    StartTournament | ExtendCheckIn | PauseTournament | PairRound | CorrectResult | RemoveEntrant | RenameEntrant | AddBot | EndTournament
+    StartTournament
+    | ExtendCheckIn
+    | PauseTournament
+    | PairRound
+    | CorrectResult
+    | RemoveEntrant
+    | RenameEntrant
+    | GiveBye
+    | AddBot
+    | EndTournament
 )
 TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
 
@@ -126,6 +139,10 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
             return _settled_by(state, Withdrawn(_entrant(state, asker.id)))
         case CheckIn(nonce=nonce):
             return _check_in(state, _entrant(state, asker.id), nonce)
+        case AskBye(round=number, ask=ask):
+            entrant = _entrant(state, asker.id)
+            _check_own_decisions(state, entrant)
+            return _settled_by(state, asked_bye(state, entrant, number, ask=ask))
         case _:
             if asker.id != state.director:
                 raise Refusal(ErrorCode.NOT_THE_DIRECTOR)
@@ -205,6 +222,8 @@ def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -
             return _settled_by(state, Withdrawn(known, why)) if remove else Decision((Returned(known, why),))
         case RenameEntrant(entrant=entrant, name=name, reason=reason):
             return _renamed(state, _entrant(state, entrant), name, clean_reason(reason))
+        case GiveBye(entrant=entrant, round=number, half_points=half_points, reason=reason):
+            return _settled_by(state, given_bye(state, ByeGiven(_entrant(state, entrant), number, half_points, clean_reason(reason))))
         case AddBot(bot=bot):
             _check_plays_on(state)
             return Decision((next_bot(state, known_bot(bot or state.options.bot)),))
@@ -393,8 +412,8 @@ def _check_in(state: TournamentState, entrant: str, nonce: str) -> Decision:
     return _settled_by(state, checked_in)
 
 
-def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn) -> Decision:
-    """The event; and the first round at once, if that was the last entrant to check in or to leave, so that nobody is waited for."""
+def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn | ByeGiven) -> Decision:
+    """The event; and the first round at once, if that was the last entrant who was waited for, so that nobody is waited for."""
     if state.stage == "check-in":
         after = state.after(event, at_ms=state.since_ms)
         # If only bots are left, keep waiting: they do not mind, and somebody may still come.

@@ -67,6 +67,17 @@ class EntrantRenamed:
 
 
 @dataclass(frozen=True, slots=True)
+class ByeGiven:
+    """An entrant will not be paired in this round, and scores half_points; 0: they will be. Asked for by themselves, or given by the
+    director."""
+
+    entrant: str
+    round: int
+    half_points: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RoundPaired:
     """The round itself is stored, so it is never paired again. length: rounds of the whole tournament, settled with the first one; 0 if it
     follows from the field."""
@@ -148,6 +159,7 @@ Event: TypeAlias = (
     | Withdrawn
     | Returned
     | EntrantRenamed
+    | ByeGiven
     | RoundPaired
     | ResultEntered
     | TableRaceAborted
@@ -168,6 +180,7 @@ TAGS: Final[dict[str, type[Event]]] = {
     "withdraw": Withdrawn,
     "return": Returned,
     "rename": EntrantRenamed,
+    "bye": ByeGiven,
     "pair": RoundPaired,
     "result": ResultEntered,
     "broken-race": TableRaceAborted,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from protocol.text import counted
+from protocol.text import counted, listed
 from protocol.tournaments import LoggedDecision
 from server.tournaments.events import (
     KIND,
     NO_CHECK_IN,
     BoardsKeyGiven,
+    ByeGiven,
     CalledOff,
     CheckedIn,
     CheckInExtended,
@@ -76,8 +77,10 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0, author: s
             return f"{name_of(state, entrant)} is back."
         case EntrantRenamed(name=name):
             return f"{state.called_before.get(number, 'An entrant')} is called {name} from now on."
+        case ByeGiven(entrant, in_round, half_points):
+            return f"{name_of(state, entrant)} {_bye(half_points, is_asked=author == entrant)} round {in_round}."
         case RoundPaired(paired):
-            return f"Round {paired.number} is paired: {counted(len(paired.pairings), 'table')}."
+            return f"Round {paired.number} is paired: {counted(len(paired.pairings), 'table')}{_byes_of(state, paired.number)}."
         case ResultEntered(number, table, race, result):
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
         case TableRaceAborted(number, table):
@@ -99,6 +102,20 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0, author: s
         case CalledOff():
             return "The tournament is called off."
     assert_never(event)
+
+
+def _bye(half_points: int, *, is_asked: bool) -> str:
+    if not half_points:
+        return "takes back the bye in" if is_asked else "has no bye any more in"
+    kind = f"a {'half' if half_points == 1 else 'full'}-point bye in"
+    return f"asks for {kind}" if is_asked and half_points == 1 else f"is given {kind}"
+
+
+def _byes_of(state: TournamentState, number: int) -> str:
+    """`, and byes for Ann (½) and Ben (1)`."""
+    byes = {entrant: points for (in_round, entrant), points in state.crosstable.byes.items() if in_round == number}
+    names = [f"{name_of(state, entrant)} ({'½' if points == 1 else '1'})" for entrant, points in byes.items()]
+    return f", and {'a bye' if len(names) == 1 else 'byes'} for {listed(names)}" if names else ""
 
 
 def checked_in_text(name: str) -> str:

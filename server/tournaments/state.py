@@ -28,6 +28,7 @@ from server.tournaments.events import (
     BANNED,
     NO_CHECK_IN,
     BoardsKeyGiven,
+    ByeGiven,
     CalledOff,
     CheckedIn,
     CheckInExtended,
@@ -181,9 +182,9 @@ class TournamentState:
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """Entrants whose check-in is open."""
+        """Entrants whose check-in is open, and who are out if they miss it: not those who have a bye in the first round."""
         entrants = self.crosstable.active if self.stage == "check-in" else ()
-        return tuple(entrant for entrant in entrants if not self.people[entrant].checked_in)
+        return tuple(entrant for entrant in entrants if not self.people[entrant].checked_in and (1, entrant) not in self.crosstable.byes)
 
     @property
     def can_be_paired(self) -> bool:
@@ -296,6 +297,8 @@ class TournamentState:
                 return replace(found, crosstable=found.crosstable.readmit(entrant), people=self._with_out(entrant, "", ""))
             case EntrantRenamed():
                 return self._renamed(event)
+            case ByeGiven(entrant, number, half_points):
+                return replace(self, crosstable=self.crosstable.give_bye(entrant, number, half_points))
             case RoundPaired():
                 return self._paired(event, at_ms)
             case ResultEntered():

@@ -20,6 +20,7 @@ from protocol.tournaments import (
     StandingsRow,
     TableDocument,
     TableResult,
+    TournamentBye,
     TournamentDocument,
     TournamentEntrant,
     TournamentListing,
@@ -102,6 +103,7 @@ def snapshot(
         standings=standings_rows(state.crosstable.standings),
         log=tuple(logged(state, entry) for entry in state.log[-LISTED_DECISIONS:]),
         decisions=len(state.log),
+        byes=_byes(state),
     )
 
 
@@ -124,6 +126,7 @@ def document(state: TournamentState) -> TournamentDocument:
         tie_breaks=state.crosstable.format.tie_breaks,
         standings=standings_rows(state.crosstable.standings),
         log=tuple(logged(state, entry) for entry in state.log),
+        byes=_byes(state),
     )
 
 
@@ -142,6 +145,11 @@ def standings_rows(ranked: Iterable[RankedEntrant]) -> tuple[StandingsRow, ...]:
         )
         for row in ranked
     )
+
+
+def _byes(state: TournamentState) -> tuple[TournamentBye, ...]:
+    byes = sorted(state.crosstable.byes.items(), key=lambda bye: bye[0][0])
+    return tuple(TournamentBye(round=number, entrant=entrant, half_points=points) for (number, entrant), points in byes)
 
 
 def told_result(result: RaceResult | None) -> TableResult | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -137,3 +138,59 @@ def test_the_records_of_a_tournament_are_exported_by_one_command_and_each_is_ver
     whole = carpet(tmp_path, "verify", str(folder / "tournament.json"), *records)
     assert whole.status == 0, whole
     assert "records: 4 of 4 races" in whole.out
+
+
+def test_a_club_plays_a_swiss_of_eight_with_byes_and_a_corrected_name_and_takes_all_of_it_home(fast_server: str, tmp_path: Path) -> None:
+    def command(name: str, *arguments: str) -> str:
+        ran = carpet_here(tmp_path / "grace", "tournament", name, fast_server, *arguments)
+        assert (ran.status, ran.err) == (0, "")
+        return ran.out
+
+    with ExitStack() as stack:
+        players = [stack.enter_context(Entrant(fast_server, name)) for name in ("Ann", "Brt", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal")]
+        options = ("--rounds", "3", "--byes", "1", "--by-hand", "--check-in", "0", "--countdown", "1", "--no-show", "600", "--private")
+        tournament = command("create", "Club evening", *options).split()[1]
+        for player in players:
+            player.enter(tournament)
+            player.check_in(tournament)
+        ann, brt, *_, hal = players
+        hal.decide("ask-bye", id=tournament, round=2)
+        for number, why in ((3, "in the last round"), (1, "each player can have 1")):
+            hal.send("ask-bye", id=tournament, round=number, ref=1)
+            assert why in hal.hear_until("error")["message"]
+        assert command("bye", tournament, "1", "--for", ann.name, "--reason", "her train was late") == (
+            f"{ann.name} has a full-point bye in round 1 of tournament {tournament}.\n"
+        )
+        assert command("rename", tournament, brt.name, "Bert") == f"{brt.name} is called Bert in tournament {tournament} from now on.\n"
+        for number, away in ((1, ann), (2, hal), (3, None)):
+            command(*(("start", tournament) if number == 1 else ("pair", tournament)))
+            seated = [player for player in players if player is not away]
+            calls = [player.go_to_table() for player in seated]
+            assert brt.name not in {call["opponent"] for call in calls}
+            for player in seated:
+                player.start()
+            # Whoever comes first in the alphabet wins their table. They stop before the other, who is not ahead.
+            tables = {call["table"]: player for player, call in reversed([*zip(seated, calls, strict=True)])}
+            for player in tables.values():
+                player.play(6)
+                player.stop()
+            for player in seated:
+                if player not in tables.values():
+                    player.stop()
+            for player in seated:
+                player.hear_of("ended")
+                player.send("leave-race")
+                player.hear_of("left")
+            hal.stands(tournament, lambda told, number=number: len(told["rounds"]) == number and not told["rounds"][-1]["open"])  # type: ignore[misc]
+        folder = tmp_path / "open"
+        command("export", tournament, str(folder), "--records")
+        records = sorted(map(str, (folder / "races").iterdir()))
+        # In an odd field somebody races the house; with all eight there is nobody left over.
+        assert len(records) == 4 + 4 + 4
+        whole = carpet(tmp_path, "verify", str(folder / "tournament.json"), *records)
+        assert (whole.status, "records: 12 of 12 races" in whole.out) == (0, True), whole
+        printed = command("standings", tournament) + command("tables", tournament, "--round", "2") + command("log", tournament)
+        for said in (" Bert", f"{brt.name} is called Bert from now on.", "bye on request, ½", "Reason: her train was late"):
+            assert said in printed
+        document = json.loads((folder / "tournament.json").read_bytes())
+        assert [(bye["round"], bye["half_points"]) for bye in document["byes"]] == [(1, 2), (2, 1)]

@@ -5,6 +5,8 @@ Field      Entrants are seeded by rating, best first. Those without a rating com
            to a round robin, but not to an elimination.
 Rounds     One at a time: the next round can be paired once every counted table has its result. In a fixed field a table may have an entrant
            who has withdrawn; it is forfeited at once. In other formats entrants who have withdrawn are not paired.
+Byes       An entrant of a Swiss can have a bye in a round to come: they are not paired in it, and score a half or a full point. Whoever
+           withdraws loses those to come; whoever has a table all the same loses that of its round.
 Results    One per race. The format says what the races of a table add up to: a drawn knock-out match needs another race. A forfeit gives
            the opponent the whole point. Results of different tables can come in any order and give the same crosstable.
 Correction A result can be corrected as long as no later pairing depends on it: in a knock-out, the entrant who went on stays. Only results
@@ -85,7 +87,8 @@ class TableRace:
 
 @dataclass(frozen=True)
 class Crosstable:
-    """entrants: by id, in the order of entry. races: only tables that have any result."""
+    """entrants: by id, in the order of entry. races: only tables that have any result. byes: those asked for or given, in half points, by
+    round and entrant; a bye that follows from an odd field is a table."""
 
     # No slots: there would be no room for the standings, once they are known.
 
@@ -93,6 +96,7 @@ class Crosstable:
     entrants: Mapping[str, Entrant] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     races: Mapping[TableKey, tuple[RaceResult, ...]] = field(default_factory=dict)
+    byes: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
     # ---- what it says
 
@@ -171,7 +175,8 @@ class Crosstable:
         found = self._entrant(entrant)
         if not found.active:
             raise EntrantRefused(f"{entrant} has withdrawn already")
-        return self._with(replace(found, withdrawn_after=len(self.rounds)))._forfeit_absent()
+        byes = {key: points for key, points in self.byes.items() if key[1] != entrant or key[0] <= len(self.rounds)}
+        return replace(self._with(replace(found, withdrawn_after=len(self.rounds))), byes=byes)._forfeit_absent()
 
     def readmit(self, entrant: str) -> Crosstable:
         """They play again from the next round paired."""
@@ -181,6 +186,14 @@ class Crosstable:
         if self.format.knock_out or entrant not in self.starters:
             self._check_field_open()
         return self._with(replace(found, withdrawn_after=None))
+
+    def give_bye(self, entrant: str, number: int, half_points: int) -> Crosstable:
+        """half_points: 0 takes away the one that they have."""
+        self._entrant(entrant)
+        if number <= len(self.rounds):
+            raise RoundRefused(f"round {number} is paired already")
+        others = {key: points for key, points in self.byes.items() if key != (number, entrant)}
+        return replace(self, byes=others | ({(number, entrant): half_points} if half_points else {}))
 
     def pair(self, paired: Round) -> Crosstable:
         """Add a round, however it was paired. Raises RoundUnfinished, RoundRefused, UnknownEntrant."""
@@ -197,7 +210,8 @@ class Crosstable:
                 raise RoundRefused(f"{entrant} has withdrawn and cannot be paired")
         if self.format.knock_out and paired != self.format.next_round(self):
             raise RoundRefused("a knock-out round is what the results before it make it: pair it anew")
-        return replace(self, rounds=(*self.rounds, paired))._forfeit_absent()
+        byes = {key: points for key, points in self.byes.items() if key[0] != paired.number or key[1] not in named}
+        return replace(self, rounds=(*self.rounds, paired), byes=byes)._forfeit_absent()
 
     def enter_result(self, number: int, table: int, result: RaceResult, race: int = 1) -> Crosstable:
         """race: counts the table's races from 1; a drawn race that is run again is a new one."""

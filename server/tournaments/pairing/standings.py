@@ -40,7 +40,7 @@ def rank(
 
 
 def row(crosstable: Crosstable, scores: Scores, entrant: str, place: int, tie_breaks: tuple[float, ...]) -> RankedEntrant:
-    points = [turn.points for turn in scores.turns[entrant] if not turn.asked]
+    points = [turn.points for turn in scores.turns[entrant] if turn.seated]
     return RankedEntrant(
         place=place,
         entrant=entrant,

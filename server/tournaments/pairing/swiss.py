@@ -3,6 +3,9 @@ or has a bye twice (`matching` has the order of preferences).
 
 By FIDE's basic rules (handbook C.04.1) a forfeited race is not a meeting, so the two can be paired again, and a win by forfeit counts as a
 bye. Late entrants start with no points. The tournament ends early if fewer than two entrants are left.
+
+Entrants who have a bye on request or from the director are not paired. By the same rules a full-point bye stands in the way of a
+pairing-allocated one, and a half-point bye does not. If nobody else were left, there would be no table, so then the byes do not count.
 """
 
 from __future__ import annotations
@@ -37,8 +40,9 @@ class Swiss(Format):
     def next_round(self, crosstable: Crosstable) -> Round | None:
         if self.is_all_paired(crosstable) or len(crosstable.active) < 2:
             return None
-        scores = self._scores(crosstable)
-        return seat(len(crosstable.rounds) + 1, pair([contender(scores, entrant) for entrant in crosstable.active]))
+        scores, number = self._scores(crosstable), len(crosstable.rounds) + 1
+        present = [entrant for entrant in crosstable.active if (number, entrant) not in crosstable.byes]
+        return seat(number, pair([contender(scores, entrant) for entrant in present or crosstable.active]))
 
     def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
         return rank(crosstable, self._scores(crosstable), self.tie_breaks)

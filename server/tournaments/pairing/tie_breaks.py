@@ -8,6 +8,8 @@
 | `cards-home` | none | the game's own: sum of cards home |
 | opponents' unplayed rounds | 16.3 | as scored; but in an unbroken run of missed rounds up to the end, ½ for those away at own request |
 | own unplayed rounds | 16.4 | a dummy opponent with one's own points (2) |
+| half-point bye | 16 | ½, unplayed at own request |
+| full-point bye | 16 | 1, unplayed, but not at own request: like the pairing-allocated bye |
 | forfeits in a round robin | 15.2 | count as played races |
 | withdrawal from a round robin | C.05 | if fewer than half of their races were run, all results are struck; else the rest is forfeited |
 
@@ -18,22 +20,27 @@ A bye is unplayed, like FIDE's pairing-allocated bye, but scores whatever the en
 and after a withdrawal are zero-point byes at the entrant's own request.
 
 Not implemented: cuts and medians (14, 16.5), Fore and Average Buchholz (8.2, 8.3), Koya, progressive score, number of wins, anything by
-rating or colour, anything for teams. There are no requested half-point byes.
+rating or colour, anything for teams.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from server.tournaments.pairing.crosstable import Crosstable
+
+FULL_POINT: Final = 2
+"""The half points of a full-point bye."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One round of one entrant. opponent: None if they had none. points: scored in it. played: the two met.
 
-    asked: away at their own request, before a late entry or after a withdrawal. voluntary: that, or they did not come.
+    asked: away at their own request: by a half-point bye, before a late entry or after a withdrawal. voluntary: that, or they did not come.
+    seated: they had a table, even if it was against the house.
     """
 
     opponent: str | None
@@ -41,6 +48,7 @@ class Turn:
     played: bool
     asked: bool = False
     voluntary: bool = False
+    seated: bool = True
     home: int = 0
 
 
@@ -104,7 +112,10 @@ def score(crosstable: Crosstable, *, rounds: int, forfeits_are_played: bool, str
     turns: dict[str, list[Turn]] = {entrant: [] for entrant in crosstable.entrants}
     for paired in crosstable.rounds:
         for absent in turns.keys() - {entrant for pairing in paired.pairings for entrant in pairing.entrants}:
-            turns[absent].append(Turn(None, 0.0, played=False, asked=True, voluntary=True))
+            half_points = crosstable.byes.get((paired.number, absent), 0)
+            # A full-point bye is the director's to give, so they might have played.
+            is_asked = half_points < FULL_POINT
+            turns[absent].append(Turn(None, half_points / 2, played=False, asked=is_asked, voluntary=is_asked, seated=False))
         for pairing in paired.pairings:
             result = crosstable.result(paired.number, pairing.table)
             if result is None or not pairing.counted or struck.intersection(pairing.entrants):

@@ -20,6 +20,7 @@ from protocol.tournaments import (
     RoundDocument,
     TableDocument,
     TableResult,
+    TournamentBye,
     TournamentDocument,
     TournamentEntrant,
     TournamentOptions,
@@ -170,6 +171,12 @@ def test_the_whole_log_is_printed_from_the_first_decision(capsys: pytest.Capture
     assert run(capsys, "tournament", "log", server.url, ID).out == "No decisions yet.\n"
 
 
+def test_byes_on_request_stand_below_the_tables_of_their_round() -> None:
+    byes = (TournamentBye(round=1, entrant="p3", half_points=1), TournamentBye(round=2, entrant="p4", half_points=2))
+    lines = table_list(replace(DOCUMENT, byes=byes), DOCUMENT.rounds[0], plain=True)
+    assert [line.split() for line in lines[3:]] == [["Clara", "bye", "on", "request,", "0.5"]]
+
+
 def test_names_cannot_touch_the_terminal() -> None:
     enemy = replace(DOCUMENT.entrants[0], name="\x1b[31mBen\n")
     document = replace(DOCUMENT, entrants=(enemy,), options=replace(DOCUMENT.options, name="\x1b]0;x\x07Open"))
@@ -301,6 +308,10 @@ def test_how_often_a_drawn_race_is_run_again_is_for_the_maker_of_an_elimination_
         (["create", "here", "\x1b"], "Nothing printable"),
         (["create", "here", "x", "--format", "ladder"], "swiss, round-robin, elimination or session"),
         (["create", "here", "x", "--double"], "--double is for"),
+        (["create", "here", "x", "--format", "session", "--byes", "1"], "--byes is for swiss"),
+        (["bye", "here", ID, "2", "--half"], "--half and --reason are for the director"),
+        (["bye", "here", ID, "2", "--for", "bert", "--half", "--back"], "leave --half out"),
+        (["rename", "here", ID, "brt", "\x1b[31m"], "Nothing printable"),
         (["create", "here", "x", "--replays", "2"], "--replays is for elimination"),
         (["create", "here", "x", "--format", "elimination", "--replays", "11"], "'--replays': it is at most 10"),
         (["create", "here", "x", "--format", "elimination", "--rounds", "4"], "--rounds is for"),

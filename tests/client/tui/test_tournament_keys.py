@@ -180,12 +180,13 @@ async def test_the_form_asks_of_an_elimination_alone_how_often_a_drawn_race_is_r
 async def test_a_tournament_that_is_not_rated_and_takes_few_is_made_by_keys() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.lobby())
-        await run.give("t", "o", *["down"] * 5, "right", "down", *["left"] * 10)
+        await run.give("t", "o", *["down"] * 5, "right", "down", "right", "down", *["left"] * 10)
         assert run.screen.shows("Rated        no")
+        assert run.screen.shows("Byes         1 for each player")
         assert run.screen.shows("Places       8")
         await run.give(*["down"] * 8, "enter")
         (made,) = (message for message in run.link.taken() if isinstance(message, CreateTournament))
-        assert (made.options.rated, made.options.places) == (False, 8)
+        assert (made.options.rated, made.options.byes, made.options.places) == (False, 1, 8)
 
 
 async def test_a_tournament_that_takes_whoever_knows_a_word_is_made_by_keys() -> None:

@@ -11,9 +11,11 @@ from msgspec.structs import replace
 from protocol.errors import ErrorCode, Refusal
 from protocol.tournament_messages import (
     AddBot,
+    AskBye,
     CheckIn,
     CorrectResult,
     EnterTournament,
+    GiveBye,
     LeaveTournament,
     RemoveEntrant,
     RenameEntrant,
@@ -23,10 +25,13 @@ from protocol.tournaments import TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey
 from server.store.port import name_key
 from server.tournaments import commands
+from server.tournaments.audit import BadTournament, audit_tournament
 from server.tournaments.commands import OWN_DECISIONS, Asker, Decision, TournamentCommand, decide, when_due
 from server.tournaments.events import (
     NO_CHECK_IN,
     BoardsKeyGiven,
+    ByeGiven,
+    CalledOff,
     CheckedIn,
     CheckInOpened,
     DirectorChanged,
@@ -347,3 +352,157 @@ def test_who_gives_no_entry_code_where_one_is_needed_is_told_who_has_it() -> Non
 def test_an_entry_code_is_the_same_word_in_capitals(word: str, typed: str) -> None:
     state = new_state("ABCDEF", OPTIONS, code=word, director="d", director_name="Dora", root=bytes(32), made_at_ms=0)
     assert decide(state, Asker("a", "A", None), EnterTournament(id="ABCDEF", code=typed)).events == (Entered("a", "A", None),)
+
+
+SWISS = replace(OPTIONS, rounds=3, byes=1)
+
+
+def ask(state: TournamentState, entrant: str, number: int, *, ask: bool = True) -> TournamentState:
+    command = AskBye(id="ABCDEF", round=number, ask=ask)
+    return state.after_all(decide(state, Asker(entrant, entrant.upper(), None), command).events, at_ms=2, author=entrant)
+
+
+def give(state: TournamentState, entrant: str, number: int, half_points: int = 2) -> TournamentState:
+    command = GiveBye(id="ABCDEF", entrant=entrant, round=number, half_points=half_points, reason="a wedding")
+    return state.after_all(decide(state, DIRECTOR, command).events, at_ms=2, author=DIRECTOR.id)
+
+
+def paired(state: TournamentState) -> TournamentState:
+    following, length = state.settled()[0].next_round(), state.settled()[1]
+    assert following is not None
+    return state.after(RoundPaired(following, length), at_ms=3)
+
+
+def test_a_player_asks_for_as_many_half_point_byes_as_the_options_say_and_can_take_one_back() -> None:
+    state = ask(entered(SWISS, *"abce"), "a", 2)
+    assert state.crosstable.byes == {(2, "a"): 1}
+    with pytest.raises(Refusal, match="each player can have 1 half-point bye, and you do"):
+        ask(state, "a", 1)
+    with pytest.raises(Refusal, match="A has such a bye in round 2 already"):
+        ask(state, "a", 2)
+    back = ask(state, "a", 2, ask=False)
+    assert back.crosstable.byes == {}
+    assert ask(back, "a", 1).crosstable.byes == {(1, "a"): 1}
+    with pytest.raises(Refusal, match="A has no bye in round 2"):
+        ask(back, "a", 2, ask=False)
+
+
+def test_nobody_asks_for_a_bye_in_the_last_round_or_one_that_is_paired_or_before_it_is_known_which_is_the_last() -> None:
+    state = paired(entered(SWISS, *"abce"))
+    refusals = {1: "round 1 is paired already", 3: "nobody can ask for a bye in the last round", 4: "it has 3 rounds"}
+    for number, why in refusals.items():
+        with pytest.raises(Refusal, match=why):
+            ask(state, "a", number)
+    # As many rounds as needed: two for four entrants.
+    unsettled = entered(replace(SWISS, rounds=0), *"abce")
+    assert ask(unsettled, "a", 1).crosstable.byes == {(1, "a"): 1}
+    with pytest.raises(Refusal, match="settled with the first one"):
+        ask(unsettled, "a", 3)
+    with pytest.raises(Refusal, match="last round"):
+        ask(unsettled, "a", 2)
+    with pytest.raises(Refusal, match="last round"):
+        ask(entered(replace(SWISS, rounds=0), *"ab"), "a", 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (replace(SWISS, byes=0), "nobody can ask for a bye in it; its director may give one"),
+        (replace(SWISS, format="round-robin"), "only in a Swiss"),
+        (replace(SWISS, format="session"), "only in a Swiss"),
+        (replace(SWISS, format="elimination"), "only in a Swiss"),
+    ],
+)
+def test_where_there_are_no_byes_nobody_asks_for_one(options: TournamentOptions, why: str) -> None:
+    with pytest.raises(Refusal, match=why):
+        ask(entered(options, *"abce"), "a", 1)
+
+
+def test_the_director_gives_any_bye_to_whoever_plays_and_takes_it_away() -> None:
+    state = give(entered(replace(SWISS, byes=0), *"abce"), "a", 3)
+    state = give(give(state, "b", 1, 1), "b", 2, 1)
+    assert state.crosstable.byes == {(3, "a"): 2, (1, "b"): 1, (2, "b"): 1}
+    # It is not theirs to take back.
+    with pytest.raises(Refusal, match="the director has given you that bye"):
+        ask(state, "a", 3, ask=False)
+    assert ask(state, "b", 1, ask=False).crosstable.byes == {(3, "a"): 2, (2, "b"): 1}
+    assert give(state, "a", 3, 0).crosstable.byes == {(1, "b"): 1, (2, "b"): 1}
+    out = state.after(Withdrawn("c"), at_ms=4)
+    refusals = [
+        (out, "c", 1, "C is out"),
+        (state, "a", 4, "it has 3 rounds"),
+        (state, "a", 3, "A has such a bye"),
+        (state, "x", 1, "not entered"),
+    ]
+    for known, entrant, number, why in refusals:
+        with pytest.raises(Refusal, match=why):
+            give(known, entrant, number)
+    with pytest.raises(Refusal) as caught:
+        decide(state, Asker("a", "A", None), GiveBye(id="ABCDEF", entrant="a", round=1))
+    assert caught.value.code is ErrorCode.NOT_THE_DIRECTOR
+    with pytest.raises(Refusal, match="called off"):
+        give(state.after(CalledOff(), at_ms=4), "a", 1)
+
+
+def test_somebody_is_left_to_race() -> None:
+    state = give(give(entered(SWISS, *"abc"), "a", 1), "b", 1)
+    for refused in (ask, give):
+        with pytest.raises(Refusal, match="all others have a bye in round 1, and somebody has to race"):
+            refused(state, "c", 1)
+
+
+def test_whoever_asks_too_often_is_refused_like_others_who_do() -> None:
+    state = entered(SWISS, *"abce")
+    for _ in range(OWN_DECISIONS // 2):
+        state = ask(ask(state, "a", 1), "a", 1, ask=False)
+    with pytest.raises(Refusal, match="too often"):
+        ask(state, "a", 1)
+    assert give(state, "a", 1).crosstable.byes == {(1, "a"): 2}
+
+
+def test_whoever_has_a_bye_in_the_first_round_is_not_waited_for_in_the_check_in_nor_left_out() -> None:
+    state = ask(entered(replace(SWISS, check_in_s=60), *"abce").after(CheckInOpened(), at_ms=2), "a", 1)
+    assert state.awaited == tuple("bce")
+    for entrant in "bc":
+        state = state.after(CheckedIn(entrant, "ab" * 16), at_ms=3)
+    last = decide(state, Asker("e", "E", None), CheckIn(id="ABCDEF", nonce="cd" * 16))
+    assert last == Decision((CheckedIn("e", "cd" * 16),), pairs=True)
+    # The same where the last one who is waited for has a bye.
+    asked = decide(state, Asker("e", "E", None), AskBye(id="ABCDEF", round=1))
+    assert asked == Decision((ByeGiven("e", 1, 1),), pairs=True)
+    begun = paired(state.after_all(asked.events, at_ms=4, author="e"))
+    assert begun.crosstable.active == tuple("abce")
+    assert [pairing.entrants for pairing in begun.crosstable.rounds[0].pairings] == [("b", "c")]
+    # They can give their part of the later shuffles still.
+    late = decide(begun, Asker("a", "A", None), CheckIn(id="ABCDEF", nonce="ef" * 16))
+    assert late.events == (CheckedIn("a", "ef" * 16),)
+
+
+def test_the_log_and_the_document_say_who_has_a_bye_and_the_document_is_true() -> None:
+    state = entered(SWISS, *"abcef")
+    state = give(give(ask(ask(ask(state, "a", 2), "b", 1), "b", 1, ask=False), "c", 1), "e", 1, 1)
+    state = give(give(state, "f", 2, 1), "f", 2, 0)
+    while not state.is_played_out:
+        state = paired(state)
+        for race in state.crosstable.open_races:
+            state = state.after(ResultEntered(race.round, race.pairing.table, race.number, RaceResult("first", (52, 10))), at_ms=3)
+    told = document(state)
+    assert [entry.text for entry in told.log if entry.kind in ("bye", "pair")] == [
+        "A asks for a half-point bye in round 2.",
+        "B asks for a half-point bye in round 1.",
+        "B takes back the bye in round 1.",
+        "C is given a full-point bye in round 1.",
+        "E is given a half-point bye in round 1.",
+        "F is given a half-point bye in round 2.",
+        "F has no bye any more in round 2.",
+        "Round 1 is paired: 2 tables, and byes for C (1) and E (½).",
+        "Round 2 is paired: 2 tables, and a bye for A (½).",
+        "Round 3 is paired: 3 tables.",
+    ]
+    assert [entry.reason for entry in told.log if entry.kind == "bye"][3:5] == ["a wedding"] * 2
+    byes = [(bye.round, bye.entrant, bye.half_points) for bye in told.byes]
+    assert byes == [(1, "c", 2), (1, "e", 1), (2, "a", 1)]
+    audit_tournament(told)
+    assert sum(row.half_points for row in told.standings) == 2 * (2 + 2 + 3) + 2 + 1 + 1
+    with pytest.raises(BadTournament, match="follows from the results"):
+        audit_tournament(replace(told, byes=told.byes[1:]))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.tournaments.pairing.crosstable import Crosstable
+from server.tournaments.pairing.crosstable import Crosstable, RoundRefused, UnknownEntrant
 from server.tournaments.pairing.rounds import RaceResult, Round
 from server.tournaments.pairing.swiss import Swiss, contender
 from server.tournaments.pairing.tie_breaks import score
@@ -159,3 +159,51 @@ def test_a_round_is_paired_the_same_every_time() -> None:
 def test_no_rounds_are_no_tournament() -> None:
     with pytest.raises(ValueError, match="at least one"):
         Swiss(0)
+
+
+def test_whoever_has_a_bye_is_not_paired_in_that_round_alone_and_scores_it() -> None:
+    tournament = run_round(pair_next(field_of(Swiss(3), 6)), better_seed_wins)
+    tournament = pair_next(tournament.give_bye("a", 2, 2).give_bye("f", 2, 1))
+    assert {entrant for pairing in tournament.rounds[-1].pairings for entrant in pairing.entrants} == set("bcde")
+    tournament = run_round(tournament, better_seed_wins)
+    assert {row.entrant: row.points for row in tournament.standings if row.entrant in "af"} == {"a": 2.0, "f": 0.5}
+    assert len(pair_next(tournament).rounds[-1].pairings) == 3
+
+
+def test_a_full_point_bye_stands_in_the_way_of_a_pairing_allocated_one_and_a_half_point_bye_does_not() -> None:
+    """FIDE handbook C.04.1: who has scored a whole point without playing gets no pairing-allocated bye."""
+    tournament = run_round(pair_next(field_of(Swiss(2), 5).give_bye("d", 1, 1).give_bye("e", 1, 2)), better_seed_wins)
+    scores = score(tournament, rounds=2, forfeits_are_played=False)
+    assert {entrant: contender(scores, entrant).byes for entrant in "cde"} == {"c": 1, "d": 0, "e": 1}
+    # b has lost, but whoever has had no bye comes before whoever has fewer points.
+    left = tournament.withdraw("b").withdraw("a").enter("f")
+    left = left.give_bye("f", 2, 1)
+    assert byes_of(pair_next(left).rounds[-1]) == ["d"]
+
+
+def test_byes_to_come_go_with_whoever_withdraws_and_those_that_were_had_stay() -> None:
+    tournament = run_round(pair_next(field_of(Swiss(3), 5).give_bye("a", 1, 1).give_bye("a", 2, 1)), better_seed_wins)
+    back = run_round(pair_next(tournament.withdraw("a")), better_seed_wins).readmit("a")
+    assert back.byes == {(1, "a"): 1}
+    assert next(row.points for row in back.standings if row.entrant == "a") == 0.5
+
+
+def test_where_everybody_who_is_left_has_a_bye_all_are_paired_and_nobody_has_one() -> None:
+    tournament = field_of(Swiss(1), 3).give_bye("a", 1, 1).give_bye("b", 1, 2).withdraw("c")
+    paired = pair_next(tournament)
+    assert [pairing.entrants for pairing in paired.rounds[-1].pairings] == [("a", "b")]
+    assert paired.byes == {}
+
+
+def test_whoever_is_left_alone_by_the_byes_of_others_has_the_pairing_allocated_one() -> None:
+    paired = pair_next(field_of(Swiss(1), 2).give_bye("a", 1, 1))
+    assert byes_of(paired.rounds[-1]) == ["b"]
+
+
+def test_a_bye_is_given_to_entrants_alone_and_before_the_round_is_paired() -> None:
+    tournament = pair_next(field_of(Swiss(2), 4))
+    with pytest.raises(RoundRefused, match="round 1 is paired already"):
+        tournament.give_bye("a", 1, 1)
+    with pytest.raises(UnknownEntrant):
+        tournament.give_bye("x", 2, 1)
+    assert tournament.give_bye("a", 2, 1).give_bye("a", 2, 0) == tournament

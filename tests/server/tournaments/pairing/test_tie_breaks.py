@@ -2,8 +2,8 @@
 Swiss tournaments of five and of nine rounds with sixteen players, and the round robin with six.
 
 The paper follows the regulations of 2023, which did not limit the points of the dummy opponent of an unplayed round (16.4). With the limit
-of 2026 the values of 4, 6 and 11 differ; each is worked out where it appears. The paper has two requested half-point byes, which we do not
-have: they are byes drawn against the house here. Only at the end of a tournament would that make a difference, and neither is there.
+of 2026 the values of 4, 6 and 11 differ; each is worked out where it appears. The paper has two requested half-point byes, those of 4 and
+of 9. It has no full-point byes, so these have an example of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from server.tournaments.pairing.tie_breaks import score
 
 RESULTS = {"1": RaceResult("first"), "=": RaceResult("draw"), "+": RaceResult("first", forfeit=True)}
 
-# One line a round. 1-9: 1 beat 9; 1=9: a draw; 1+9: 1 won by forfeit; `12.` a bye won, `4.=` a bye drawn.
+# One line a round. 1-9: 1 beat 9; 1=9: a draw; 1+9: 1 won by forfeit; `12.` a bye won, `4.=` and `4.1` a
+# half-point and a full-point bye.
 FOUR_ROUNDS = """
 1-9 2-10 3=11 4-12 7-15 8=16 13-5 14-6
 1=13 2-7 3-6 8-14 10-9 15-5 16-11 4.= 12.
@@ -49,8 +50,7 @@ ROUND_ROBIN = """
 
 def table(number: int, text: str) -> tuple[Pairing, RaceResult]:
     if "." in text:
-        entrant, drawn = text.split(".")
-        return Pairing(number, entrant, None), RESULTS["=" if drawn else "1"]
+        return Pairing(number, text.removesuffix("."), None), RESULTS["1"]
     sign = next(sign for sign in "-=+" if sign in text)
     first, second = text.split(sign)
     return Pairing(number, first, second), RESULTS["1" if sign == "-" else sign]
@@ -65,7 +65,10 @@ def played(format_: Format, count: int, rounds: str, away: dict[int, tuple[int, 
         for entrant in tournament.seeds:
             if (entrant in gone) == tournament.entrants[entrant].active:
                 tournament = tournament.withdraw(entrant) if entrant in gone else tournament.readmit(entrant)
-        tables = [table(place, text) for place, text in enumerate(line.split(), 1)]
+        for entrant, sign in (text.split(".") for text in line.split() if text[-2:] in (".=", ".1")):
+            tournament = tournament.give_bye(entrant, number, 1 if sign == "=" else 2)
+        texts = (text for text in line.split() if text[-2:] not in (".=", ".1"))
+        tables = [table(place, text) for place, text in enumerate(texts, 1)]
         tournament = tournament.pair(Round(number, tuple(pairing for pairing, _ in tables)))
         for pairing, result in tables:
             tournament = tournament.enter_result(number, pairing.table, result)
@@ -107,7 +110,7 @@ def test_buchholz_and_sonneborn_berger_are_the_published_ones(entrant: int) -> N
 @pytest.mark.parametrize(
     ("entrant", "points", "buchholz", "sonneborn_berger"),
     [
-        # A drawn bye: the dummy has 2.5, half of five rounds, where the paper has their own 3.5. Published: 15.0 and 9.75.
+        # A half-point bye: the dummy has 2.5, half of five rounds, where the paper has their own 3.5. Published: 15.0 and 9.75.
         (4, 3.5, 15.0 - 1, 9.75 - 0.5),
         # A bye won: 2.5 for their own 3. Published: 12.0 and 6.5.
         (6, 3.0, 12.0 - 0.5, 6.5 - 0.5),
@@ -218,3 +221,40 @@ def test_a_race_won_by_forfeit_is_worth_no_more_than_ones_own_points_unless_it_c
 def test_the_dummy_opponent_has_half_a_point_a_round_at_most() -> None:
     byes = played(Swiss(2), 3, "1. 2-3\n1. 2-3", {})
     assert score(byes, rounds=2, forfeits_are_played=False).buchholz("1") == 2
+
+
+def test_a_half_point_bye_and_a_full_point_bye_count_as_fide_has_them() -> None:
+    """Six entrants, three rounds. 1 has a full-point bye in the second, and 5 half-point byes in the second and the third.
+
+    |   | round 1 | round 2 | round 3 | points | adjusted for opponents (16.3)            |
+    |---|---------|---------|---------|--------|------------------------------------------|
+    | 1 | beat 4  | 1 (bye) | beat 2  | 3      | 3: a full-point bye counts as scored     |
+    | 2 | beat 5  | beat 3  | lost 1  | 2      | 2                                        |
+    | 3 | beat 6  | lost 2  | beat 4  | 2      | 2                                        |
+    | 4 | lost 1  | beat 6  | lost 3  | 1      | 1                                        |
+    | 5 | lost 2  | ½ (bye) | ½ (bye) | 1      | 1: requested, up to the end: ½ each      |
+    | 6 | lost 3  | lost 4  | 1 (odd) | 1      | 1: the pairing-allocated bye, as scored  |
+
+    The dummy of a bye has one's own points, but no more than 1½, half a point a round (16.4). So Buchholz is 1 + 1½ + 2 for 1, and 2 + 1
+    + 1 for 5 and 6. Sonneborn-Berger is each of these times the points of the round: 1 + 1½ + 2, 0 + ½ + ½, and 0 + 0 + 1.
+    """
+    tournament = played(Swiss(3), 6, "1-4 2-5 3-6\n2-3 4-6 1.1 5.=\n1-2 3-4 6. 5.=", {})
+    rows = {int(row.entrant): (row.points, *row.tie_breaks[:2]) for row in tournament.standings}
+    assert rows == {
+        1: (3.0, 4.5, 4.5),
+        2: (2.0, 1.0 + 2.0 + 3.0, 1.0 + 2.0),
+        3: (2.0, 1.0 + 2.0 + 1.0, 1.0 + 1.0),
+        4: (1.0, 3.0 + 1.0 + 2.0, 1.0),
+        5: (1.0, 4.0, 1.0),
+        6: (1.0, 4.0, 1.0),
+    }
+    # Only tables are won, drawn or lost.
+    tables = {int(row.entrant): (row.won, row.drawn, row.lost) for row in tournament.standings}
+    assert (tables[1], tables[5]) == ((2, 0, 0), (0, 0, 1))
+
+
+def test_a_half_point_bye_before_rounds_missed_to_the_end_is_a_draw_for_opponents_and_a_full_point_one_ends_the_run() -> None:
+    """As FIDE's 16.3: requested byes followed by missed rounds alone count ½ each; a full-point bye is no voluntarily unplayed round."""
+    half = played(Swiss(3), 4, "1-4 2-3\n1-2 3. 4.=\n1-3 2.", {3: (4,)})
+    full = played(Swiss(3), 4, "1-4 2-3\n1-2 3. 4.1\n1-3 2.", {3: (4,)})
+    assert [score(each, rounds=3, forfeits_are_played=False).adjusted("4") for each in (half, full)] == [0 + 0.5 + 0.5, 0 + 1 + 0.5]
