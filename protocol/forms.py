@@ -196,7 +196,7 @@ TOURNAMENT_FORM: Final = (
     Field(
         name="byes",
         label="Byes",
-        explanation="How many half-point byes each player may ask for, before the round is paired; not in the last one.",
+        explanation="Half-point byes that each player may ask for; none in the last round.",
         choices=_counts(*range(6), zero="none to ask for", words="{} for each player"),
         formats=("swiss",),
     ),

@@ -205,8 +205,8 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 
 @tournament_app.command(
     epilog=examples("carpet tournament bye carpet.example KWPRTM 3", "carpet tournament bye carpet.example KWPRTM 3 --for bert"),
-    help="Ask for a half-point bye in a round of a Swiss; as its director, give an entrant a full-point one.\n\nThat can be done until the"
-    f" round is paired. {OTHER_SCREEN}",
+    help="Ask for a bye in a round of a Swiss, or as director, give one.\n\nA player asks for a half-point bye, as often as the tournament"
+    f" allows; the director gives a full-point one. That can be done until the round is paired. {OTHER_SCREEN}",
 )
 def bye(
     url: Url,
@@ -341,8 +341,8 @@ def remove(
 @tournament_app.command(
     "rename",
     epilog=examples("carpet tournament rename carpet.example KWPRTM brt Bert"),
-    help="Correct the name of an entrant, also of a tournament that is over.\n\nThe player keeps their own name on the server. The log says"
-    f" what they were called before. {OTHER_SCREEN}",
+    help="Correct the name of an entrant.\n\nThat can be done when the tournament is over, too. The player keeps their own name on the"
+    f" server, and the log says what they were called before. {OTHER_SCREEN}",
 )
 def rename_entrant(
     url: Url,

@@ -106,7 +106,10 @@ def standings(url: Url, tournament: Id, as_json: Json = False) -> None:
     epilog=examples("carpet tournament log carpet.example KWPRTM", "carpet tournament log carpet.example KWPRTM --json")
 )
 def log(url: Url, tournament: Id, as_json: Json = False) -> None:
-    """Print everything that was decided in a tournament, from the first entry to the last."""
+    """Print everything that was decided in a tournament.
+
+    The first entry comes first. Screens show the last fifty.
+    """
     address, id_ = address_of(url), tournament_id(tournament)
 
     document = fetch_tournament(address, id_)

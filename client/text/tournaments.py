@@ -12,6 +12,7 @@ from protocol.tournaments import (
     TITLE_LENGTH,
     LoggedDecision,
     TableResult,
+    TournamentBye,
     TournamentEntrant,
     TournamentFormat,
     TournamentOptions,
@@ -184,6 +185,18 @@ def _next_round(left_ms: int | None) -> str:
 
 def _name(tournament: Tournament, entrant: str) -> str:
     return next((each.name for each in tournament.entrants if each.id == entrant), entrant)
+
+
+def bye_of(tournament: Tournament, entrant: str, number: int) -> TournamentBye | None:
+    """The bye that an entrant asked for, or was given, in a round."""
+    return next((bye for bye in tournament.byes if bye.entrant == entrant and bye.round == number), None)
+
+
+def byes_sentence(tournament: Tournament, number: int, *, plain: bool = False) -> str:
+    """Who has a bye in a round on request, with what they score; empty if nobody does."""
+    byes = [bye for bye in tournament.byes if bye.round == number]
+    names = [f"{clean_name(_name(tournament, bye.entrant))} {points_text(bye.half_points, plain=plain)}" for bye in byes]
+    return f"Byes on request: {', '.join(names)}." if names else ""
 
 
 VERDICT_WORDS: Final[dict[Verdict, str]] = {"first": "1 : 0", "second": "0 : 1", "draw": "½ : ½", "neither": "0 : 0"}

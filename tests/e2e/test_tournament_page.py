@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -159,6 +160,32 @@ def test_whoever_listens_is_told_all_of_it_and_markup_is_text(browser: Browser, 
     browser.expect(poorly_structured, [])
     browser.expect_texts("main img, main b, main script", [])
     browser.wait(lambda now: now.text("h1").startswith(HOSTILE), "the name, as text")
+
+
+def test_on_paper_it_is_black_on_white_with_standings_and_pairings_on_a_page_each(
+    browser: Browser, fast_server: str, running: str, tmp_path: Path
+) -> None:
+    browser.look(scheme="dark")
+    browser.open(page(fast_server, running))
+    wait_for_it(browser)
+    command = browser.driver.execute_cdp_cmd
+    printed = base64.b64decode(command("Page.printToPDF", {"printBackground": True, "paperWidth": 8.27, "paperHeight": 11.69})["data"])
+    (tmp_path / "tournament.pdf").write_bytes(printed)
+    assert len(re.findall(rb"/Type */Page\b", printed)) == 2
+    command("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        for hidden in ("body > header", "body > footer", ".part", ".tables .watch", ".meter", "main button", "details:has(.log)"):
+            browser.expect(lambda now, hidden=hidden: any(now.shown(hidden)), False)  # type: ignore[misc]
+        # Names stand at the tables that are being raced at, too.
+        for shown in ("h1", ".columns .standings", ".columns .standings .tie-break", ".tables .score", ".tables .bars .bar-head", ".facts"):
+            browser.expect(lambda now, shown=shown: any(now.shown(shown)), True)  # type: ignore[misc]
+        inked = "[...document.querySelectorAll('html, h1, .standings td, .tables li, .score')]"
+        assert set(browser.run(f"return {inked}.map((each) => getComputedStyle(each).color)")) == {"rgb(0, 0, 0)"}
+        assert browser.run("return getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+        parts = "[...document.querySelectorAll('.columns > section')]"
+        assert browser.run(f"return {parts}.map((each) => getComputedStyle(each).breakBefore)") == ["auto", "page"]
+    finally:
+        command("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def test_a_round_before_can_be_looked_at_by_keys(browser: Browser, fast_server: str, running: str) -> None:
@@ -325,6 +352,30 @@ def test_what_was_decided_before_the_last_entries_is_shown_on_request(browser: B
         # What is decided after that is added to them.
         grace.decide("add-bot", id=tournament)
         browser.wait(lambda now: len(now.all(".log li")) == 54, "one more")
+
+
+def test_a_bye_is_asked_for_and_given_by_the_page(newcomer: Browser, fast_server: str) -> None:
+    with Entrant(fast_server, "Tina") as director, Entrant(fast_server, "Kurt") as kurt:
+        tournament = director.create("Byes", rounds=3, byes=1, check_in_s=0, pause_s=None)
+        for player in (director, kurt):
+            player.enter(tournament)
+        director.decide("add-bot", id=tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait_for_text(".summary", "3 entered")
+        newcomer.run("localStorage.setItem('carpet.token', given[0])", director.welcome["token"])
+        newcomer.driver.refresh()
+        newcomer.press("Half-point bye in round 1")
+        newcomer.wait_for_text(".part:not(:has(#directing))", "You have a bye in round 1: ½. Nobody waits for you.")
+        newcomer.press("Take back the bye in round 1")
+        newcomer.wait_for_text(".part:not(:has(#directing))", "You have entered as")
+        newcomer.run("document.getElementById('of-player').value = given[0]", kurt.welcome["player"])
+        newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        newcomer.press("Full-point bye")
+        newcomer.press("Full-point bye", inside="dialog")
+        newcomer.wait_for_text(".log", f"{kurt.name} is given a full-point bye in round 1.")
+        newcomer.press("Pair the first round")
+        newcomer.wait_for_text("section:has(.tables)", f"Byes on request: {kurt.name} 1.")
+        newcomer.expect(breaches, [])
 
 
 def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothing_to_go_to(newcomer: Browser, fast_server: str) -> None:

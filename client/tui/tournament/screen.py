@@ -22,6 +22,8 @@ from client.text.formatting import clock_text
 from client.text.tournaments import (
     TIE_BREAK_HEADS,
     TIE_BREAK_WORDS,
+    bye_of,
+    byes_sentence,
     decided_by,
     decision_text,
     earlier_decisions,
@@ -74,7 +76,7 @@ from client.tui.ui_state import Ui
 from protocol.seat_ends import end_word
 from protocol.text import clean_name, counted
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import TournamentSide, TournamentTable
+from protocol.tournaments import TournamentEntrant, TournamentSide, TournamentTable
 
 WIDE = 150
 """From this many columns on, tables and standings stand side by side."""
@@ -150,8 +152,8 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         if told.rounds:
             return "You are not playing."
         return ONLY_WATCHING if is_guest(model) else "You have not entered. Press i to enter."
-    if not own.checked_in and told.phase == "check-in":
-        return "Press c to check in, or you will be left out."
+    if sentence := _without_table(scene, told, own):
+        return sentence
     if told.phase == "registration":
         opens = "open the check-in" if told.options.check_in_s else "start it"
         starts = "Press S when everybody is here." if directing else f"The director will {opens}."
@@ -166,6 +168,14 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     if directing and told.phase == "between" and told.phase_ms is None:
         return "N pairs the next round and takes you to your table."
     return "You are in. When the next round is paired, you are taken to your table."
+
+
+def _without_table(scene: Scene, told: Tournament, own: TournamentEntrant) -> str:
+    """What somebody who plays is told of a bye on request, or of the check-in; empty if neither concerns them."""
+    following = len(told.rounds) + (told.phase in ("between", *OPEN_PHASES))
+    if (bye := bye_of(told, own.id, following)) is not None:
+        return f"You have a bye in round {bye.round}: {points_text(bye.half_points, plain=scene.theme.is_ascii)}. Nobody waits for you."
+    return "Press c to check in, or you will be left out." if not own.checked_in and told.phase == "check-in" else ""
 
 
 def _while_others_race(told: Tournament, mine: TournamentTable, own: str) -> str:
@@ -237,7 +247,12 @@ def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, ma
     tables = tournament.told.tables
     if not tables:
         return [(-1, [("felt", "  No round has been paired yet.")])]
-    return [(at, _table(scene, tournament, table, width, marked=at == marked)) for at, table in window(tables, marked, rows)]
+    byes = byes_sentence(tournament.told, tournament.told.round, plain=scene.theme.is_ascii)
+    below = [(-1, [("felt", f"  {line}")]) for line in wrap_text(byes, width - 4)] if byes else []
+    # However many have one, the tables come first.
+    below = below[: max(rows - min(len(tables), rows // 2), 0)]
+    lines = window(tables, marked, rows - len(below))
+    return [*((at, _table(scene, tournament, table, width, marked=at == marked)) for at, table in lines), *below]
 
 
 def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, width: int, *, marked: bool) -> Line:
@@ -376,6 +391,8 @@ def _presence(scene: Scene, tournament: TournamentModel, standing: StandingsLine
     glyphs, entrant = scene.theme.glyphs, standing.entrant
     if entrant.withdrawn:
         return [("faint", f"{glyphs.cross} {out_word(entrant)}")]
+    if bye_of(tournament.told, entrant.id, 1) is not None:
+        return [("faint", f"{glyphs.dot} bye")]
     if entrant.checked_in:
         return [("good", f"{glyphs.tick} checked in")]
     if tournament.told.phase == "check-in":

@@ -10,7 +10,8 @@ export function roundsOf(document, told) {
   const known = new Map((document?.rounds ?? []).map((round) => [round.number, { ...round, isOver: round.secret !== null }]));
   const live = told.rounds.find((round) => round.number === told.round);
   if (live) known.set(told.round, { number: told.round, tables: told.tables, isOver: live.secret !== null });
-  return [...known.values()].sort((one, other) => one.number - other.number);
+  const byes = told.byes ?? [];
+  return [...known.values()].map((round) => ({ ...round, byes: byes.filter((bye) => bye.round === round.number) })).sort((one, other) => one.number - other.number);
 }
 
 /** Columns of a bracket with their titles, in groups: the winners, in a double knock-out the losers, and the end. @param {any[]} rounds @param {boolean} isDouble @returns {{title: string, columns: {title: string, matches: Match[]}[]}[]} */

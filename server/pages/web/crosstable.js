@@ -1,6 +1,7 @@
 // Everybody against everybody as a table, and one player's way through a tournament. Both from its rounds, as `bracket.js` puts them together.
 
 import { clean, counted, element, field, fill, nameOf, setText } from "./dom.js";
+import { quarters } from "./tournaments.js";
 
 /** Of one crosstable at once: more would be read by nobody. */
 const ROWS = 40;
@@ -19,7 +20,9 @@ function outcome({ verdict }, isFirst) {
 
 /** An entrant's tables, round by round. @param {any[]} rounds of `roundsOf` @param {string} entrant */
 export function pathOf(rounds, entrant) {
-  return rounds.flatMap((round) => round.tables.filter((table) => [table.first, table.second].includes(entrant)).map((table) => {
+  const asked = (round) => (round.byes ?? []).filter((bye) => bye.entrant === entrant).map((bye) => (
+    { round: round.number, table: null, match: "", isBye: true, score: quarters(2 * bye.half_points), isForfeit: false, other: null, how: null, homes: null, races: [] }));
+  return rounds.flatMap((round) => asked(round).concat(round.tables.filter((table) => [table.first, table.second].includes(entrant)).map((table) => {
     const isFirst = table.first === entrant;
     const { result } = table;
     return {
@@ -28,7 +31,7 @@ export function pathOf(rounds, entrant) {
       homes: result && !result.forfeit ? (isFirst ? [result.first_home, result.second_home] : [result.second_home, result.first_home]) : null,
       races: round.isOver ? table.race_ids : [],
     };
-  }));
+  })));
 }
 
 /** Who met whom, as a grid: of each row's entrant the results against each column's. @param {any[]} rounds @param {string[]} order */
@@ -69,8 +72,8 @@ function roundNodes(rounds, order, names, from) {
   const cell = (step) => {
     if (!step) return element("td", {}, "");
     const isAlone = step.other === null && !step.isBye;
-    const score = step.isBye ? "bye" : step.how === null ? "·" : isAlone ? String(step.homes?.[0] ?? 0) : `${WORTH[step.how]} : ${places.get(step.other) ?? "?"}`;
-    const words = step.isBye ? "a bye" : isAlone ? `${score} cards home` : step.how === null ? `against ${name(step.other)}` : `${HOW[step.how].toLowerCase()} against ${name(step.other)}`;
+    const score = step.isBye ? ["bye", step.score].filter(Boolean).join(" ") : step.how === null ? "·" : isAlone ? String(step.homes?.[0] ?? 0) : `${WORTH[step.how]} : ${places.get(step.other) ?? "?"}`;
+    const words = step.isBye ? byeWords(step).toLowerCase() : isAlone ? `${score} cards home` : step.how === null ? `against ${name(step.other)}` : `${HOW[step.how].toLowerCase()} against ${name(step.other)}`;
     const race = step.races.at(-1);
     return element("td", { title: words }, race ? element("a", { href: `/race/${encodeURIComponent(race)}`, "aria-label": `${score}, round ${step.round}, ${words}` }, score) : score);
   };
@@ -134,11 +137,16 @@ function replayWord(races, at) {
   return races.length > 1 ? `Replay race ${at + 1}` : "Replay";
 }
 
+/** A bye that counts for nothing has no score; one that was asked for or given has. */
+function byeWords({ score }) {
+  return score ? `A bye on request, ${score}` : "A bye";
+}
+
 /** An entrant's way as the items of a list. @param {any[]} rounds @param {string} entrant @param {Map<string, string>} names */
 export function pathNodes(rounds, entrant, names) {
   return pathOf(rounds, entrant).map((step) => {
     const other = step.other === null ? ["the house"] : [nameOf(names.get(step.other) ?? step.other)];
-    const words = step.isBye ? ["A bye"] : step.how === null ? ["Against ", ...other, ": not over yet"] : [`${HOW[step.how]} against `, ...other];
+    const words = step.isBye ? [byeWords(step)] : step.how === null ? ["Against ", ...other, ": not over yet"] : [`${HOW[step.how]} against `, ...other];
     const facts = step.isForfeit ? ", by forfeit" : step.homes && !step.isBye ? `, ${step.homes[0]} : ${counted(step.homes[1], "card")} home${step.homes[0] > 0 && step.homes[0] === step.homes[1] ? REACHED[step.how] ?? "" : ""}` : "";
     const races = step.races.map((race, at) => element("span", {}, " · ", element("a", { href: `/race/${encodeURIComponent(race)}`,
       "aria-label": `${replayWord(step.races, at)} of round ${step.round}` }, replayWord(step.races, at))));

@@ -2,7 +2,7 @@
 
 import { ask } from "./dialog.js";
 import { button, clean, element, field, fill, setText } from "./dom.js";
-import { isFieldClosed, outWord } from "./entering.js";
+import { byeOf, isFieldClosed, outWord } from "./entering.js";
 import { isDone, namesOf } from "./tournaments.js";
 
 /** What may be said of a table, as the terminal has it. @type {[string, {verdict: "first" | "second" | "draw" | "neither", forfeit?: boolean} | null][]} */
@@ -154,12 +154,14 @@ export class Directing {
         this.newName.value = "";
       });
     });
+    this.bye = button("", () => this.#giveBye(2));
+    this.halfBye = button("Half-point bye", () => this.#giveBye(1));
     this.reason = element("input", { id: "reason", maxlength: "200", autocomplete: "off" });
     this.ofTable = field("A result", this.table, this.verdict, this.correct);
     this.ofBot = field("A house bot", this.bot, this.addBot);
     this.node = element("section", { class: "part", "aria-labelledby": "directing", hidden: true }, element("h2", { id: "directing" }, "You direct it"),
       element("p", { class: "actions" }, this.start, this.extend, this.pair, this.pause, this.end, this.boards), this.boardsLine, this.ofBot, this.ofTable,
-      this.ofPlayer = field("A player", this.entrant, this.remove),
+      this.ofPlayer = field("A player", this.entrant, this.remove, this.bye, this.halfBye),
       this.ofName = field("The name of that player", this.newName, this.rename), field("Reason, for the log", this.reason));
     this.table.addEventListener("change", () => this.#showVerdicts());
     this.entrant.addEventListener("change", () => this.#showRemove());
@@ -221,6 +223,18 @@ export class Directing {
       [`Decide ${it} now`, "Leave it as it is"], () => undone.forEach((ruling) => this.send(ruling)));
   };
 
+  /** A bye in the round that is paired next; or none, if they have one. @param {number} points half ones */
+  #giveBye(points) {
+    const told = this.#told, round = told.rounds.length + 1;
+    const entrant = told.entrants.find((each) => each.id === this.entrant.value);
+    if (!entrant) return;
+    const half_points = byeOf(told, entrant.id, round) ? 0 : points;
+    const what = half_points === 0 ? "Take away the bye" : half_points === 1 ? "Half-point bye" : "Full-point bye";
+    ask(`${what} of ${clean(entrant.name)} in round ${round}?`, [what, "Leave it"], () => {
+      this.send({ type: "give-bye", id: told.id, entrant: entrant.id, round, half_points, reason: this.reason.value });
+    });
+  }
+
   #withTable(act) {
     const table = this.#told.tables.find((each) => String(each.table) === this.table.value);
     if (table) act(table);
@@ -235,6 +249,11 @@ export class Directing {
   #showRemove() {
     const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value);
     setText(this.remove, entrant?.withdrawn ? "Let back in" : "Remove");
+    const { format, rounds } = this.#told.options, round = this.#told.rounds.length + 1;
+    const has = entrant && byeOf(this.#told, entrant.id, round);
+    this.bye.hidden = isDone(this.#told) || format !== "swiss" || !entrant || entrant.withdrawn || (rounds > 0 && round > rounds);
+    this.halfBye.hidden = this.bye.hidden || Boolean(has);
+    setText(this.bye, has ? "Take away the bye" : "Full-point bye");
     // Names are corrected afterwards too.
     this.remove.hidden = isDone(this.#told);
     this.rename.disabled = !entrant || entrant.bot !== null;

@@ -6,7 +6,7 @@ import { announce, button, clean, clockText, counted, element, field, isTyping, 
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField, otherNameSentence } from "./start.js";
-import { endingOf, isByTime, isDone } from "./tournaments.js";
+import { endingOf, isByTime, isDone, quarters } from "./tournaments.js";
 
 /** Those that nobody can enter once they have begun. */
 const CLOSED = ["round-robin", "elimination"];
@@ -43,8 +43,23 @@ export function ownPart(told, me) {
     canEnter: !plays && !isOver && !isFieldClosed(told),
     canCheckIn: plays && !isOver && !own.checked_in && told.phase !== "registration" && told.options.check_in_s > 0,
     canLeave: plays && !isOver,
+    bye: plays && !isOver ? byeAction(told, own) : "",
     sentence: [result, next].filter(Boolean).join(" "),
   };
+}
+
+/** The bye of an entrant in a round, asked for or given; undefined if they have none. @param {any} told @param {string} entrant @param {number} round */
+export function byeOf(told, entrant, round) {
+  return (told.byes ?? []).find((bye) => bye.entrant === entrant && bye.round === round);
+}
+
+/** What somebody who plays can do about a bye in the round that is paired next: `ask` for one, take it `back`, or nothing. @param {any} told @param {any} own */
+function byeAction(told, own) {
+  const number = told.rounds.length + 1, { format, byes = 0, rounds } = told.options;
+  const bye = byeOf(told, own.id, number);
+  if (bye) return bye.half_points === 1 ? "back" : "";
+  const had = (told.byes ?? []).filter((each) => each.entrant === own.id && each.half_points === 1).length;
+  return format === "swiss" && had < byes && (rounds ? number < rounds : number === 1) ? "ask" : "";
 }
 
 /** Whether somebody was knocked out. Of two who both forfeit in a double elimination it is not to be known. @param {any} told @param {string} me */
@@ -69,6 +84,8 @@ function nextSentence(told, { own, plays, isOver, mine, table }) {
   if (!plays && own) return outSentence(told, own);
   if (!plays && !told.rounds.length) return "To play: enter, check in when it is time, and go to your table.";
   if (!plays) return isFieldClosed(told) ? "" : "You can still enter, and play from the next round on.";
+  const bye = byeOf(told, own.id, told.rounds.length + Number(["registration", "check-in", "between"].includes(told.phase)));
+  if (bye) return `You have a bye in round ${bye.round}: ${quarters(2 * bye.half_points)}. Nobody waits for you.`;
   if (!own.checked_in && told.phase === "check-in") return "Check in, or you will be left out.";
   if (told.phase === "registration") return `You have entered as ${clean(own.name)}. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;
   if (mine?.result && told.rounds.at(-1).open !== 0) return "The round goes on.";
@@ -147,6 +164,8 @@ export class TakingPart {
   #asked = [];
   #codes = null;
   #commitment = "";
+  /** The request that the button about a bye sends. */
+  #byeRequest = null;
 
   /** @param {import("./connection.js").Connection} connection @param {string} id */
   constructor(connection, id) {
@@ -161,9 +180,10 @@ export class TakingPart {
     this.enter = button("Enter", () => this.send({ type: "enter-tournament", id, code: this.codeField.hidden ? null : this.code.value }), { class: "main-button" });
     this.checkIn = button("Check in", () => this.send(checkIn(id, this.#commitment)), { class: "main-button" });
     this.leave = button("Withdraw", () => ask("Withdraw from the tournament?", ["Withdraw", "Stay"], () => this.send({ type: "leave-tournament", id })));
+    this.bye = button("", () => this.send({ ...this.#byeRequest }), { hidden: true });
     this.go = element("a", { class: "main-link" }, "Go to your table");
     this.node = element("section", { class: "part", "aria-label": "Your part", hidden: true }, this.sentence, this.notice, this.name.node, this.codeField,
-      element("p", { class: "actions" }, this.go, this.enter, this.checkIn, this.leave));
+      element("p", { class: "actions" }, this.go, this.enter, this.checkIn, this.bye, this.leave));
   }
 
   /** The first message of each connection: a player's where something is to be done, else that of somebody who looks on. @returns {import("carpet-wire").Hello} */
@@ -270,6 +290,10 @@ export class TakingPart {
     setText(this.enter, part.own ? "Enter again" : "Enter");
     this.checkIn.hidden = !part.canCheckIn;
     this.leave.hidden = !part.canLeave;
+    const number = told.rounds.length + 1;
+    this.bye.hidden = !part.bye;
+    this.#byeRequest = { type: "ask-bye", id: this.id, round: number, ask: part.bye === "ask" };
+    setText(this.bye, part.bye === "ask" ? `Half-point bye in round ${number}` : `Take back the bye in round ${number}`);
     this.go.hidden = !table;
     if (!table) return;
     this.go.setAttribute("href", wayTo(table.code));

@@ -52,6 +52,7 @@ export class TournamentPage {
     this.picker.addEventListener("change", () => this.#pick());
     this.pick = element("p", { hidden: true }, element("label", { for: "round" }, "Round "), this.picker);
     this.tableList = element("ol", { class: "tables", "aria-labelledby": "tables" });
+    this.byes = element("p", { class: "facts", hidden: true });
     this.noTables = element("p", { class: "none" }, "No round is paired yet.");
     this.head = element("tr", {});
     this.body = element("tbody", {});
@@ -74,7 +75,7 @@ export class TournamentPage {
     this.parts = element("div", { hidden: true },
       element("div", { class: "columns" },
         element("section", { "aria-labelledby": "standings" }, this.standingsTitle = element("h2", { id: "standings" }, "Standings"), this.standings),
-        section("tables", "Tables", this.pick, this.noTables, this.tableList)),
+        section("tables", "Tables", this.pick, this.noTables, this.tableList, this.byes)),
       this.pathPart, this.treePart, this.crosstable.node,
       element("section", {}, element("details", {}, element("summary", {}, "What was decided"), this.log, this.earlierLine)),
       element("p", { class: "facts" }, "For a big screen: ", element("a", { href: `/tournament/${encodeURIComponent(this.id)}/screen` }, "the tournament’s screen"), ". All of it ", element("a", { href: this.#path("json") }, "as JSON"), ", the standings ",
@@ -232,6 +233,8 @@ export class TournamentPage {
     this.noTables.hidden = told.tables.length > 0;
     const entrants = byId(told.entrants);
     const isOver = told.rounds.find((round) => round.number === told.round)?.open === 0;
+    setText(this.byes, byesText(told, told.round));
+    this.byes.hidden = !this.byes.textContent;
     showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver, this.part.me));
   }
 
@@ -283,6 +286,13 @@ function timeOf(at, since) {
   const [then, made] = [new Date(at), new Date(since)];
   const time = then.toLocaleTimeString([], { timeStyle: "short" });
   return then.toDateString() === made.toDateString() ? time : `${then.toLocaleDateString()} ${time}`;
+}
+
+/** Who has a bye in a round on request, with what they score, as the terminal says it. @param {any} told a `Tournament` @param {number} number */
+export function byesText(told, number) {
+  const names = namesOf(told);
+  const byes = (told.byes ?? []).filter((bye) => bye.round === number).map((bye) => `${clean(names.get(bye.entrant) ?? bye.entrant)} ${quarters(2 * bye.half_points)}`);
+  return byes.length ? `Byes on request: ${byes.join(", ")}.` : "";
 }
 
 /** Where there is little room only the cards home are shown of them. */

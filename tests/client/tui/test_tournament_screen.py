@@ -23,7 +23,7 @@ from client.tui.ui_state import Ui
 from client.tui.view import view
 from protocol.forms import TournamentDraft, tournament_fields
 from protocol.tournament_messages import Tournament
-from protocol.tournaments import TableResult, TournamentFormat, TournamentOptions, TournamentSide, TournamentTable
+from protocol.tournaments import TableResult, TournamentBye, TournamentFormat, TournamentOptions, TournamentSide, TournamentTable
 from tests.client import scenes
 from tests.client import tournament_scenes as tournaments
 
@@ -279,6 +279,21 @@ def test_at_a_table_that_is_waited_for_it_is_seen_who_is_ready() -> None:
     (line,) = (line for line in lines if "Benedikt" in line and "Anna" in line)
     assert line.split()[2:8] == ["Benedikt", "✓", "ready", "0", ":", "0"]
     assert "not ready  Anna" in line
+
+
+def test_a_bye_on_request_is_told_to_whoever_has_it_and_below_the_tables_and_in_the_check_in() -> None:
+    byes = (TournamentBye(round=2, entrant=tournaments.ANNA, half_points=1), TournamentBye(round=1, entrant="p3", half_points=2))
+    running = tournaments.running(byes=byes)
+    assert "  Byes on request: Anna ½." in [line.rstrip() for line in page(running, "tables")]
+    others = replace(running, tables=tournaments.running().tables[1:])
+    assert "You have a bye in round 2: ½. Nobody waits for you." in "\n".join(page(others, "tables"))
+    # The bye of a round to come.
+    first = tournaments.running(rounds=(tournaments.paired(1),), round=1, byes=byes, tables=())
+    assert "a bye in round 2" not in "\n".join(page(first, "tables"))
+    between = replace(first, phase="between")
+    assert "You have a bye in round 2: ½." in "\n".join(page(between, "tables"))
+    waiting = page(tournaments.told("check-in", byes=byes), "standings")
+    assert next(line for line in waiting if " Clara" in line).rstrip().endswith("bye")
 
 
 def test_the_log_says_how_many_decisions_came_before_those_it_shows_and_where_they_are() -> None:

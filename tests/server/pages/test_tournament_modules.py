@@ -16,6 +16,7 @@ from client.text.tournaments import (
     OUT_WORDS,
     PHASE_WORDS,
     VERDICT_WORDS,
+    byes_sentence,
     format_text,
     out_sentence,
     out_word,
@@ -26,7 +27,7 @@ from client.tui.actions import Ruling
 from client.tui.tournament.rulings import VERDICTS, _ruling_words, race_of
 from protocol.phrases import PHRASES
 from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant, Tournament
-from protocol.tournaments import TableResult, TournamentOptions, TournamentTable
+from protocol.tournaments import TableResult, TournamentBye, TournamentOptions, TournamentTable
 from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.elimination import Elimination
@@ -830,3 +831,38 @@ def test_a_session_is_shown_as_all_who_play_it_and_its_best_are_replayed_side_by
         *[["field"], ["tables"], ["field", "standings", "replay"], ["standings", "replay"]],
         [["Ada", "Zoë"], 90, ["Ada", "Zoë"], [[0, 10], [1, 20], [0, 30], [1, 30]]],
     ]
+
+
+def test_the_page_tells_of_byes_on_request_as_the_terminal_does_and_lets_players_ask_for_those_that_they_may_have() -> None:
+    script = f"""{DOCUMENT}
+        const {{ byesText }} = await import(`${{web}}/tournament.js`);
+        const {{ ownPart }} = await import(`${{web}}/entering.js`);
+        const {{ pathNodes, pathOf }} = await import(`${{web}}/crosstable.js`);
+        const {{ roundsOf }} = await import(`${{web}}/bracket.js`);
+        const [running, asking] = given;
+        const rounds = roundsOf(null, running), names = new Map();
+        console.log(JSON.stringify([
+            byesText(running, 2), byesText(running, 1), pathNodes(rounds, "p9", names).map(textOf), pathOf(rounds, "p9").length,
+            asking.map((told) => ownPart(told, "p1").bye), ownPart(asking[2], "p1").sentence]));
+    """
+    away = TournamentBye(round=2, entrant="p9", half_points=2)
+    running = tournament_scenes.running(byes=(away,))
+    own = msgspec.structs.replace(tournament_scenes.entrant("p1", "Anna", 1), checked_in=True)
+
+    def told(*byes: TournamentBye, **options: Any) -> Tournament:
+        swiss = TournamentOptions(name="Open", **{"rounds": 3, "byes": 1, **options})
+        rounds = (tournament_scenes.paired(1),)
+        return tournament_scenes.told("between", options=swiss, entrants=(own,), rounds=rounds, round=1, tables=(), byes=byes)
+
+    def bye(number: int, half_points: int) -> TournamentBye:
+        return TournamentBye(round=number, entrant="p1", half_points=half_points)
+
+    asking = [
+        *(told(), told(byes=0), told(bye(2, 1)), told(bye(2, 2)), told(bye(1, 1)), told(bye(1, 2)), told(rounds=2)),
+        *(told(format="session"), msgspec.structs.replace(told(), phase="over")),
+    ]
+    now, before, path, steps, may, sentence = node(script, [msgspec.to_builtins(each) for each in (running, asking)])
+    assert (now, before) == (byes_sentence(running, 2), "")
+    assert (path, steps) == (["A bye on request, 1"], 1)
+    assert may == ["ask", "", "back", "", "", "ask", "", "", ""]
+    assert sentence == "You have a bye in round 2: ½. Nobody waits for you."
