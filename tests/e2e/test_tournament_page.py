@@ -368,13 +368,15 @@ def test_a_bye_is_asked_for_and_given_by_the_page(newcomer: Browser, fast_server
         newcomer.wait_for_text(".part:not(:has(#directing))", "You have a bye in round 1: ½. Nobody waits for you.")
         newcomer.press("Take back the bye in round 1")
         newcomer.wait_for_text(".part:not(:has(#directing))", "You have entered as")
+        newcomer.press("Half-point bye in round 1")
+        newcomer.wait_for_text(".part:not(:has(#directing))", "Nobody waits for you.")
         newcomer.run("document.getElementById('of-player').value = given[0]", kurt.welcome["player"])
         newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
         newcomer.press("Full-point bye")
         newcomer.press("Full-point bye", inside="dialog")
         newcomer.wait_for_text(".log", f"{kurt.name} is given a full-point bye in round 1.")
         newcomer.press("Pair the first round")
-        newcomer.wait_for_text("section:has(.tables)", f"Byes on request: {kurt.name} 1.")
+        newcomer.wait_for_text("section:has(.tables)", f"Byes on request: {director.name} ½, {kurt.name} 1.")
         newcomer.expect(breaches, [])
 
 
