@@ -66,7 +66,8 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
             (DOWN * 2 + RIGHT * 2, "Rounds       2"),
             # No bot has ever won at it: so a race ends when the player says so.
             (DOWN + RIGHT * 7, "Rules        Twenty"),
-            (DOWN * 4 + RIGHT * 3, "Bots fill    up to 4"),
+            (DOWN * 3 + RIGHT, "Byes         1 for each player"),
+            (DOWN * 2 + RIGHT * 3, "Bots fill    up to 4"),
             (DOWN * 2 + RIGHT * 1, "Check-in     5:00 min"),
             (DOWN * 2 + RIGHT * 6, "when you say so"),
             (DOWN * 3, "You will be its director"),
@@ -229,7 +230,7 @@ def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_pat
 def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> None:
     """One person directs, the other plays."""
     grace, anna = tmp_path / "grace", tmp_path / "anna"
-    create, join, start, watch, tables, standings, export = block_under("Run a tournament")
+    create, join, start, watch, tables, standings, log, export = block_under("Run a tournament")
 
     with serving(bots_wait=False) as url:
 
@@ -256,6 +257,8 @@ def test_the_commands_of_the_readme_run_as_they_are_written(tmp_path: Path) -> N
         assert paired.out.startswith("Twenty Open: round 2.\ntable  player")
         printed = carpet_here(grace, *words(standings, tournament))
         assert "Twenty Open: Swiss, over, round 2." in printed.out
+        decided = carpet_here(grace, *words(log, tournament))
+        assert "Round 2 is paired: 2 tables." in decided.out
         exported = carpet_here(grace, *words(export, tournament), str(tmp_path / "open.json"))
         assert exported.status == 0
         document = msgspec.json.decode((tmp_path / "open.json").read_bytes(), type=TournamentDocument)
