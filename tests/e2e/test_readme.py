@@ -183,7 +183,7 @@ def test_every_command_and_option_that_is_named_exists() -> None:
     subcommands = [words[1] for line, words in named.items() if words[0] == "carpet" and len(words) > 1]
     pages = "\n".join(help_of("carpet", subcommand) for subcommand in dict.fromkeys(subcommands))
     pages += help_of("carpet", "tournament", "create") + help_of("carpet", "tournament", "export")
-    pages += help_of("carpet", "tournament", "remove")
+    pages += help_of("carpet", "tournament", "remove") + help_of("carpet", "tournament", "bye")
     pages += help_of("carpet-server", "serve") + help_of("carpet-server", "winrate")
     alone = {snippet.split()[0] for snippet in snippets() if snippet.startswith("--")}
     assert {"--deal", "--four-colour", "--colour-blind", "--ascii"} <= alone
