@@ -415,7 +415,7 @@ SCREENS = {
         lambda: scenes.reduced(waiting_at("crazy-quilt", 2), Countdown(version=2, starts_in_ms=9000, round_trips_ms=(9, 41))), now_ms=2300
     ),
     "race-dealt": Shown(scenes.dealt, now_ms=3990),
-    "race": Shown(scenes.racing),
+    "race": Shown(scenes.racing, now_ms=49_000),
     "lesson": Shown(lambda: tables.racing_at("carpet", tables.view_after("carpet", 0, seed=LESSON_SEED), seats=1), LEARNING),
     "lesson-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(LEARNING, learned=frozenset({"chip", "space"}))),
     "race-gap": Shown(lambda: scenes.racing(scenes.middle_view(pending=True)), replace(UI, cursor="c1")),
