@@ -20,8 +20,8 @@ class SeatEnd(NamedTuple):
 
 SEAT_ENDS: Final[dict[SeatState, SeatEnd]] = {
     "won": SeatEnd("all home", "brought every card home", "Every card is home!"),
-    "stalled": SeatEnd("no moves", "has no move left", "You have no move left. Your cards home count."),
-    "stopped": SeatEnd("stopped", "stopped", "You stopped. Your cards home count."),
+    "stalled": SeatEnd("no moves", "has no move left", "You have no move left. The cards you brought home count."),
+    "stopped": SeatEnd("stopped", "stopped", "You stopped. The cards you brought home count."),
     "forfeited": SeatEnd("forfeit", "forfeited", "You forfeited this race."),
     "out-of-time": SeatEnd("time up", "ran out of time", "Your time is up."),
 }

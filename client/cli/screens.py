@@ -92,7 +92,8 @@ def play(
 ) -> None:
     """Race a house bot or the clock, on a server of your own.
 
-    The server starts with the game and ends with it. A race that you leave is lost; if your terminal dies, the next one can go on with it.
+    The server starts with the game and ends with it. A race that you quit is lost; after Ctrl-C, or if your terminal dies,
+    the next carpet play offers to go on with it.
     """
     if alone and bot is not None:
         fail("--alone and --bot do not go together: alone, you race the clock.", MISUSED)

@@ -156,7 +156,7 @@ def create(
         print_sentence("Keep its id: a private tournament is listed nowhere.")
     page = address.page(f"/tournament/{made.id}")
     with_code = f" --code {shlex.quote(code)}" if code else ""
-    print_sentence(f"To play in it, or for you to direct it by keys: carpet tournament join {address.url} {made.id}{with_code}")
+    print_sentence(f"Join it, to play or to direct it by keys: carpet tournament join {address.url} {made.id}{with_code}")
     print_sentence(f"To start it: carpet tournament start {address.url} {made.id}")
     print_sentence(f"The same in a browser: {page}")
     print_sentence(f"On a projector: {page}/screen")

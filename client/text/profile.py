@@ -114,7 +114,7 @@ def _rating_lines(known: Profile, *, ascii_only: bool) -> list[str]:
     lines = [f"Rating {known.rating}{ladder}: {counted(known.rated, 'rated race')}{settles}."]
     drawn = known.ratings[-CURVE:]
     if len(drawn) > 1:
-        lines.append(f"{strip(drawn, min(drawn), max(drawn), ascii_only=ascii_only)} from {drawn[0]} to {drawn[-1]}, best {max(drawn)}")
+        lines.append(f"{strip(drawn, min(drawn), max(drawn), ascii_only=ascii_only)} after each race, from {drawn[0]} to {drawn[-1]}, best {max(drawn)}; all begin at 1000")
     return lines
 
 

@@ -122,7 +122,7 @@ def best_sentence(change: BestChange) -> str:
         return f"Your best is {clock_text(after.best_ms)}. {tries}"
     if not before.tries:
         # Not their first try: they may have run a deal whose record is still closed, or raced on another machine.
-        return f"The first of your bests: {counted(after.most_home, 'card')} home."
+        return f"Your first personal best: {counted(after.most_home, 'card')}."
     if after.most_home > before.most_home:
         return f"New best: {counted(after.most_home, 'card')} home! Your best before: {before.most_home}. {tries}"
     return f"Your best is {counted(after.most_home, 'card')} home. {tries}"

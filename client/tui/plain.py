@@ -21,13 +21,13 @@ from protocol.command_line import print_text
 WELCOME: Final = "Carpet Race by lines. help tells what can be typed."
 NOTHING: Final = "There is nothing to do now. help tells what can be typed."
 HELP: Final = (
-    "b3, w or s: play the card at b3, on the waste or the stock; r redeals. Several at once: b3 c1 s.",
+    "b3, w or s: play the card at b3, the waste's top card, or the next stock card; r redeals. Several at once: b3 c1 s.",
     "If it can go to several places, type where it goes then, or esc. At once: s:b3, b3+.",
-    "home: the next card home. g: all that can go. auto: they go by themselves, or no longer.",
+    "home: the next card home. g: all that can go. auto: turn sending home by itself on or off.",
     "Enter alone or hint: what can be done now. cards: the table. score: everybody's cards home, and the clock.",
     "r or ready: you are ready, or want a rematch. review: what was possible in your game.",
     "t and words: say something; in a race t lists the phrases, and t 1 says the first.",
-    "stop: end your race and keep your cards home. resign: give up. leave: leave the room. quit: end it all.",
+    "stop: end your race; the cards you brought home count. resign: give up. leave: leave the room. quit: end it all.",
     "Questions are answered with y or n, or a number.",
 )
 WORDS: Final = {

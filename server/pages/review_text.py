@@ -89,9 +89,9 @@ def _sentences(first: Position, moves: Sequence[str], found: Review, left: int |
     if found.slip is not None:
         yield from _lost(first, moves, found, left, exact=exact)
     elif found.reached == total:
-        yield "All of them were."
+        yield f"All {total} were."
     elif found.reached == found.best:
-        yield "That many were."
+        yield f"All {found.best} were."
     else:
         yield f"Nothing was lost: at the end, with {counted(found.reached, 'card')} home, that was still in reach."
         yield f"The way on: {_line(found.line)}."
@@ -118,7 +118,7 @@ def _lost(first: Position, moves: Sequence[str], found: Review, left: int | None
         cards = counted(left, "card")
         most = f"at most {cards} could be brought" if exact else f"the best line that was found brings {cards}"
         yield f"From then on {most} home; {found.reached} were."
-    yield f"In its place {_told(before, found.instead)} would have kept it."
+    yield f"Instead, {_told(before, found.instead)} would have kept it."
     yield f"The way on from there: {_line(found.line)}."
 
 

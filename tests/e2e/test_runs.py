@@ -61,7 +61,7 @@ def moved(number: int, before: list[str], lines: list[str]) -> list[str]:
 
 def stop(player: Terminal) -> None:
     player.type("K")
-    player.wait_for("Stop now and keep your cards home?")
+    player.wait_for("Stop now? The cards you brought home count.")
     player.type("y")
 
 

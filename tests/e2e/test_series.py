@@ -86,7 +86,7 @@ def stop(player: Terminal) -> None:
     """Stop at once, with the cards that are home."""
     player.wait_until(racing, what="the start")
     player.type("K")
-    player.wait_for("Stop now and keep your cards home?")
+    player.wait_for("Stop now? The cards you brought home count.")
     player.type("y")
 
 

@@ -46,7 +46,7 @@ def play(terminal: Terminal) -> None:
     terminal.type(STOCK * 2)
     terminal.wait_for("2 moves")
     terminal.type("K")
-    terminal.wait_for("Stop now and keep your cards home?")
+    terminal.wait_for("Stop now? The cards you brought home count.")
     terminal.type("y")
     # Of the last race, as soon as it is known that the tournament is over, to the standings.
     ways = ("enter: back to the tournament", "enter: final standings")
@@ -77,7 +77,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         anna.type("\r")
         anna.wait_for("Open to enter: 0 entered.")
         anna.type("i")
-        anna.wait_for("You have entered. Press S")
+        anna.wait_for("You have entered as anna. Press S")
         anna.wait_until(lambda lines: any("anna (you)" in line and "here" in line for line in lines), what="that anna is here")
         anna.type("S")
         anna.wait_for("Check-in: 0 of 1 checked in.")
@@ -199,7 +199,7 @@ def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_pat
         options = ("--rules", "twenty", "--rounds", "1", "--fill", "2", "--check-in", "90")
         first, second = (directed(url, "create", title, *options).split()[1] for title in ("First", "Second"))
         with client(anna, "tournament", "join", url, first, "--name", "anna") as player:
-            player.wait_for("You have entered. The director will open the check-in.")
+            player.wait_for("You have entered as anna. The director will open the check-in.")
             opened = directed(url, "start", first).splitlines()
             assert opened[0] == f"The check-in of tournament {first} is open for 1 min 30 s, or until all who have entered are here."
             player.wait_for("Press c to check in")
@@ -209,7 +209,7 @@ def test_the_result_of_one_tournament_does_not_stand_before_the_next_one(tmp_pat
             player.type("q")
             player.wait_for_end()
         with client(anna, "tournament", "join", url, second) as player:
-            player.wait_for("You have entered. The director will open the check-in.")
+            player.wait_for("You have entered as anna. The director will open the check-in.")
             # At home too it is said when the check-in opens.
             player.type(ESCAPE)
             player.wait_for("newest first")

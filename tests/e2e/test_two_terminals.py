@@ -230,7 +230,7 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
         bert.play(by_mouse=turn % 3 == 0)
     if is_racing(bert.at_turn()):
         bert.type("K")
-        bert.sees("Stop now and keep your cards home?")
+        bert.sees("Stop now? The cards you brought home count.")
         bert.type("y")
         bert.terminal.wait_until(lambda lines: not is_racing(lines), what="that bert has stopped")
     turns = 0

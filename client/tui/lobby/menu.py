@@ -36,9 +36,9 @@ ITEMS = (
     _Item("home", "Race a friend", "Name the server where you meet, or paste the line that your friend sent you: carpet join SERVER CODE."),
     _Item("daily", "Deal of the day", "At a server: the same shuffle for everybody, and one try each."),
     _Item("watch", "Watch a race", "At a server: the closest race, and then the next."),
-    _Item("replay", "Replay your last race", "Both boards side by side, to play, step and jump.", asks=False),
-    _Item("me", "You", "Your rating and how it went, your best times, and your last races, to watch again.", asks=False),
-    _Item("learn", "Learn in a minute", "A deal that waits for you and tells you each key, all six of them.", asks=False),
+    _Item("replay", "Replay your last race", "Both boards side by side: play, pause, step or jump.", asks=False),
+    _Item("me", "You", "Your rating over time, your best times, and your last races, to watch again.", asks=False),
+    _Item("learn", "Learn in a minute", "A practice deal that waits for you, and shows you the six keys you need.", asks=False),
 )
 LABEL = 26
 

@@ -84,10 +84,10 @@ def turning_point(room: RoomModel) -> Swing | None:
 
 
 def turning_sentence(swing: Swing) -> str:
-    """`You fell back most at 1:02: from 2 ahead to 5 behind in 14 seconds.`; that the race turned there, a later lead may belie."""
+    """`Your worst spell, at 1:02: from 2 ahead to 5 behind in 14 seconds.`; that the race turned there, a later lead may belie."""
     seconds = max((swing.to_ms - swing.from_ms + 999) // 1000, 1)
     sides = f"from {_side(swing.before)} to {_side(swing.after)}"
-    return f"You fell back most at {clock_text(swing.from_ms, tenths=False)}: {sides} in {counted(seconds, 'second')}."
+    return f"Your worst spell, at {clock_text(swing.from_ms, tenths=False)}: {sides} in {counted(seconds, 'second')}."
 
 
 def _side(margin: int) -> str:

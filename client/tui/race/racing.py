@@ -76,7 +76,7 @@ KEYS: Keys = (
     Binding(Command.AUTOPLAY, ("H",), "auto", "What fits goes home by itself, if the race allows it.", shown=False),
     Binding(Command.NEXT, ("tab",), "next", "Cursor to the next card that can be played.", shown=False),
     Binding(Command.PREVIOUS, ("shift tab",), "previous", "Cursor to the one before.", shown=False),
-    Binding(Command.SLOT, ("'",), "slot", "Type a slot's name: b3 as it is, 'h3 with this (h is a key).", shown=False),
+    Binding(Command.SLOT, ("'",), "slot", "Begin a slot's name whose letter is also a key: 'h3.", shown=False),
     Binding(Command.WASTE, ("w",), "waste", "Play the waste's top card: home, or into the open gap."),
     Binding(Command.STOCK, ("s",), "stock", "Turn the next stock card, or fill the open gap with it."),
     Binding(Command.REDEAL, ("r",), "redeal", "Redeal the waste, if the rules allow it."),
@@ -84,7 +84,7 @@ KEYS: Keys = (
     Binding(Command.DOWNWARD, ("-",), "down", "Send the held card home on the one that builds down.", shown=False),
     Binding(Command.BACK, ("esc",), "let go", "Put the held card back; forget the slot name begun."),
     Binding(Command.MOVE, (":",), "move", "Type a whole move: b3, w, s, w:b3, c5:w, b3+.", shown=False),
-    Binding(Command.KEEP, ("K",), "stop", "Stop here and keep your cards home (asks first)."),
+    Binding(Command.KEEP, ("K",), "stop", "Stop; the cards you brought home count (asks first)."),
     LEAVE,
     Binding(Command.RESIGN, ("R",), "resign", "Give up the race (asks first)."),
     TALK,
@@ -382,7 +382,7 @@ def _end(step: Step, command: Command) -> Step:
         return step.note("Your race has already ended.")
     if command is Command.KEEP:
         stop = Stop(race=room.race, seat=room.seat)
-        return step.ask("Stop now and keep your cards home?", ("Stop", "Go on racing"), (stop, None))
+        return step.ask("Stop now? The cards you brought home count.", ("Stop", "Go on racing"), (stop, None))
     resign = Resign(race=room.race, seat=room.seat)
     return step.ask("Give up? You will be placed last.", ("Give up", "Go on racing"), (resign, None))
 

@@ -37,7 +37,7 @@ KEYS: Keys = (
     Binding(Command.REMATCH, ("r", "enter"), "rematch", "Race the same players again."),
     Binding(Command.REVIEW, ("v",), "review", "Show what was possible in your game, or the curves again."),
     Binding(Command.REPLAY, ("y",), "replay", "Watch the race again, both boards side by side."),
-    Binding(Command.SHARE, ("s",), "share", "Write result or race to a file; of a run, copy a line."),
+    Binding(Command.SHARE, ("s",), "share", "Save the result or race; after a shared deal, copy a line."),
     LEAVE,
     TALK,
     # Last, since in narrow terminals there is no room for them in the row of keys; what is told of them names the key.

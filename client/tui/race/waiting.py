@@ -291,7 +291,7 @@ def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
         if room.shared is not None:
             glance.append(("strong", f"{'Deal of the day,' if room.shared.kind == 'daily' else 'Challenge'} {clean_chat(room.shared.id)}"))
         elif room.ghosts:
-            glance.append(("strong", "Played on, and counts for nothing"))
+            glance += [("strong", "Played on from an earlier race"), ("felt", "it does not count")]
         glance.append(("felt", f"Racing beside you: {names}" if names else "Nobody sees your cards"))
     else:
         glance.append(("felt", rated_sentence(options)))

@@ -60,7 +60,7 @@ def parting_sentence(replay: ReplayState, theme: Theme) -> str:
     if parting is None:
         return "Both games are the same, move for move."
     names = [clip(clean_name(line.seat.name), 14) or "nameless" for line in lines]
-    moves = ["none" if move is None else clean_chat(move)[:8] for move in parting.moves]
+    moves = ["stopped" if move is None else clean_chat(move)[:8] for move in parting.moves]
     at = f"at move {parting.ply + 1}"
     told = ", ".join(f"{name} {move}" for name, move in zip(names, moves, strict=True))
     return f"{theme.glyphs.parting} They diverge {at} ({clock_text(parting.at_ms, tenths=False)}): {told}."

@@ -157,7 +157,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
     if told.phase == "registration":
         opens = "open the check-in" if told.options.check_in_s else "start it"
         starts = "Press S when everybody is here." if directing else f"The director will {opens}."
-        return f"You have entered. {starts}"
+        return f"You have entered as {clean_name(own.name)}. {starts}"
     mine = tournament.table_of(own.id)
     if told.phase == "running" and mine is not None and (sentence := _while_others_race(told, mine, own.id)):
         return sentence

@@ -34,7 +34,7 @@ export class FinishedPage {
     this.clock = element("span", { class: "clock" });
     this.speed = element("select", { "aria-label": "Speed" }, SPEEDS.map((speed) => element("option", { value: String(speed) }, `${speed} ×`)));
     this.speed.value = "5";
-    this.parting = button("Where they part", () => this.#go(this.#timeline.parting));
+    this.parting = button("Where they diverge", () => this.#go(this.#timeline.parting));
     this.said = element("p", { class: "said-move", role: "status" });
     this.verdict = element("p", { class: "verdict" });
     this.checks = element("ul", { class: "checks" });

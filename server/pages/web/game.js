@@ -98,7 +98,7 @@ export class Game {
   }
 
   #stop() {
-    this.#end("Stop here and keep your cards home?", ["Stop", "Go on racing"], "stop");
+    this.#end("Stop now? The cards you brought home count.", ["Stop", "Go on racing"], "stop");
   }
 
   #resign() {

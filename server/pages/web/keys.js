@@ -25,7 +25,7 @@ export const KEY_ROWS = [
   ["arrows, hjkl; tab", "Mark a place; the next card that can be played."],
   ["enter", "Play the marked card, or put the held one there."],
   ["esc", "Put the held card back."],
-  ["K", "Stop here and keep your cards home."],
+  ["K", "Stop; the cards you brought home count."],
   ["R", "Give up."],
   ["L", "Leave."],
   ["t", "Say one of nine phrases, by its number."],

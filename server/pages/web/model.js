@@ -284,8 +284,8 @@ export function cardsOf(rules) {
 /** The same to the player of that seat, while others race. */
 export const OWN_ENDS = {
   won: "Every card is home!",
-  stalled: "You have no move left. Your cards home count.",
-  stopped: "You stopped. Your cards home count.",
+  stalled: "You have no move left. The cards you brought home count.",
+  stopped: "You stopped. The cards you brought home count.",
   forfeited: "You forfeited this race.",
   "out-of-time": "Your time is up.",
 };

@@ -42,7 +42,7 @@ def test_a_tournament_that_was_made_names_each_command_once_and_its_pages(
     said = ran.out.splitlines()
     assert said == [
         f"Tournament {ID} is made, and you direct it.",
-        f"To play in it, or for you to direct it by keys: carpet tournament join wss://carpet.example:443 {ID}",
+        f"Join it, to play or to direct it by keys: carpet tournament join wss://carpet.example:443 {ID}",
         f"To start it: carpet tournament start wss://carpet.example:443 {ID}",
         f"The same in a browser: https://carpet.example:443/tournament/{ID}",
         f"On a projector: https://carpet.example:443/tournament/{ID}/screen",

@@ -132,7 +132,7 @@ async def test_the_real_commands_replay_review_and_verify() -> None:
         assert await replay_race(replays.record("carpet", 2)) == replays.line("carpet", 2)
         found = await review_game(record, 0)
         assert found.sentences[0] == "This deal can be won: all 52 cards could be brought home."
-        assert any(sentence.startswith(f"In its place {found.instead} (") for sentence in found.sentences)
+        assert any(sentence.startswith(f"Instead, {found.instead} (") for sentence in found.sentences)
         assert any(f" move {found.slip}, " in sentence for sentence in found.sentences)
         assert found.exact
         assert await verify_race(record) == (True, "")

@@ -52,7 +52,7 @@ def test_the_least_time_of_a_win_and_the_most_cards_home_are_kept() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        (Best(), race(), "The first of your bests: 40 cards home."),
+        (Best(), race(), "Your first personal best: 40 cards."),
         (Best(tries=1, most_home=33), race(), "New best: 40 cards home! Your best before: 33. 2 tries."),
         (Best(tries=2, most_home=41), race(), "Your best is 41 cards home. 3 tries."),
         (Best(), race("won", 52), "All home for the first time, in 3:12.4!"),

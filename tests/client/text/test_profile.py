@@ -40,7 +40,7 @@ def test_the_rating_is_told_with_its_place_its_races_and_its_curve() -> None:
     assert facts(known).splitlines()[:3] == [
         "You are Anna at carpet.example.",
         "Rating 1180, place 2 on the ladder: 30 rated races.",
-        "▁█ from 1100 to 1180, best 1180",
+        "▁█ after each race, from 1100 to 1180, best 1180; all begin at 1000",
     ]
 
 

@@ -96,7 +96,7 @@ def test_a_player_is_told_their_own_result_and_with_as_many_cards_why_it_is_not_
 @pytest.mark.parametrize(
     ("result", "told"),
     [
-        (TableResult(verdict="first", first_home=11, second_home=11), "had first"),
+        (TableResult(verdict="first", first_home=11, second_home=11), "first to 11"),
         (TableResult(verdict="first", first_home=11, second_home=10), ""),
         (TableResult(verdict="draw", first_home=11, second_home=11), ""),
         (TableResult(verdict="first", first_home=11, second_home=11, ruled=True), "by ruling"),

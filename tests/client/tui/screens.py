@@ -285,7 +285,7 @@ REVIEW = (
     "This deal can be won: all 52 cards could be brought home.",
     "The win was out of reach after move 23, w:b3 (the 9 of hearts from the waste to b3), made with 20 cards home.",
     "From then on at most 49 cards could be brought home; 48 were.",
-    "In its place s:b3 (the 5 of spades from the stock to b3) would have kept it.",
+    "Instead, s:b3 (the 5 of spades from the stock to b3) would have kept it.",
     "The way on from there: s:b3 s w a1 c4 s s w:c4 ... (41 moves)",
 )
 

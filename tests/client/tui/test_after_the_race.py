@@ -234,7 +234,7 @@ class Thinker:
     async def review(self, record: Record, seat: int) -> GameReview:
         self.asked.append((record.digest, seat))
         await self.done.wait()
-        return GameReview(("This deal can be won: all 52 cards could be brought home.", "All of them were."))
+        return GameReview(("This deal can be won: all 52 cards could be brought home.", "All 52 were."))
 
 
 async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_on_and_then_shown() -> None:
@@ -256,7 +256,7 @@ async def test_the_review_of_ones_own_game_is_thought_of_while_the_screen_goes_o
         await run.give("v")
         assert not run.screen.shows("This deal can be won")
         await run.click("v review")
-        assert run.screen.shows("All of them were.")
+        assert run.screen.shows("All 52 were.")
         assert thinker.asked == [(scenes.record().digest, 0)]
 
 

@@ -558,7 +558,7 @@ async def test_whose_part_is_over_is_told_who_still_races_and_their_keys_play_no
         await run.say(Progress(version=8, seat=0, ply=0, home=18, foundations={}, state="stopped", elapsed_ms=9_000))
         for key in ("v", "d", "s", "G", "b", "3", ":", "tab"):
             await run.give(key)
-            assert run.screen.shows("You stopped. Your cards home count. Benedikt is still racing.")
+            assert run.screen.shows("You stopped. The cards you brought home count. Benedikt is still racing.")
         await run.give("L")
         assert run.screen.shows("Leave? If the race counts, you will be told who won.")
         await run.give("n")

@@ -461,7 +461,7 @@ async def test_a_review_that_could_not_be_had_says_why_and_is_asked_for_again_at
 
 
 async def test_a_game_in_which_nothing_was_lost_is_said_to_be_one() -> None:
-    async with reviewed(GameReview(("This deal can be won: all 52 cards could be brought home.", "All of them were."))) as (
+    async with reviewed(GameReview(("This deal can be won: all 52 cards could be brought home.", "All 52 were."))) as (
         run,
         _,
         answered,
@@ -469,7 +469,7 @@ async def test_a_game_in_which_nothing_was_lost_is_said_to_be_one() -> None:
         answered.set()
         await run.give("G", "v")
         await settled()
-        assert run.screen.shows("This deal can be won: all 52 cards could be brought home. All of them were.")
+        assert run.screen.shows("This deal can be won: all 52 cards could be brought home. All 52 were.")
         assert f"{END} / {END}" in head(run)
 
 

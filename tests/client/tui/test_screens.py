@@ -511,7 +511,7 @@ def test_talking_is_offered_where_somebody_can_hear_it(name: str, is_offered: bo
     [
         ("menu", ("Choose the selected line.",), ("Back.",)),
         ("result", ("Race the same players again.", "Watch the race again, both", "Say something"), ()),
-        ("run-over", ("Leave the room", "of a run, copy a line."), ("Race the same", "Watch the race again", "Say something")),
+        ("run-over", ("Leave the room", "after a shared deal"), ("Race the same", "Watch the race again", "Say something")),
         ("run-waiting-daily", ("Ready.", "Leave the room"), ("Copy the line", "Say something")),
         ("tournament-registration", ("Check in:",), ("Director:", "Create a tournament")),
         ("tournament-registration-director", ("Director: pause", "Director: add a house bot."), ("Create a tournament",)),

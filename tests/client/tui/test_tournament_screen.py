@@ -164,7 +164,7 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
     watching = scenes.reduced(scenes.at_home(), replace(scenes.welcome(), player="", token=""), tournaments.told(entrants=absent))
     sentence = render_text(Painted(view(scene_at(watching, None, 0), (80, 24))), (80, 24))[2].strip()
     assert sentence == "You are only watching. To play, run carpet tournament join."
-    assert told(tournaments.told()) == "You have entered. The director will open the check-in."
+    assert told(tournaments.told()) == "You have entered as Anna. The director will open the check-in."
     assert told(tournaments.told("check-in")) == "You are in. When the next round is paired, you are taken to your table."
     assert told(tournaments.running(entrants=absent)) == "You are not playing."
     assert told(tournaments.running()) == "Table 1 against Benedikt is waiting for you: press enter to go there."
@@ -213,7 +213,7 @@ def with_anna(tournament: Tournament, **changes: Any) -> Tournament:
 def test_without_a_check_in_nobody_is_asked_to_check_in() -> None:
     options = replace(tournaments.OPTIONS, check_in_s=0)
     told = with_anna(tournaments.told(options=options), checked_in=False)
-    assert sentence(told) == "You have entered. The director will start it."
+    assert sentence(told) == "You have entered as Anna. The director will start it."
     paused = with_anna(tournaments.running(phase="paused", options=options, tables=()), checked_in=False)
     assert sentence(paused) == "You are in. When the tournament goes on, you are taken to your table."
     lines = render_text(Painted(view(scene_at(tournaments.at(paused), None, 0), (120, 24))), (120, 24))

@@ -1639,7 +1639,7 @@ def test_whoever_is_stopped_by_a_win_is_not_told_that_they_stopped() -> None:
             return game.hint.textContent;
         }})));
     """
-    stopped = "You stopped. Your cards home count."
+    stopped = "You stopped. The cards you brought home count."
     assert node(script, ["won", "forfeited", "stopped", "racing"]) == ["", "", stopped, f"{stopped} Zoë is still racing."]
 
 

@@ -27,7 +27,7 @@ def test_a_win_that_was_thrown_away() -> None:
         "This deal can be won: all 52 cards could be brought home.",
         "The win was out of reach after move 2, s (turning the Queen of spades), made with 49 cards home.",
         "From then on at most 49 cards could be brought home; 49 were.",
-        "In its place w (the Jack of spades from the waste home) would have kept it.",
+        "Instead, w (the Jack of spades from the waste home) would have kept it.",
         "The way on from there: w s w a1.",
     )
     assert (judged.left, judged.exact) == (49, True)
@@ -44,14 +44,14 @@ def test_cards_that_were_thrown_away_in_a_deal_that_cannot_be_won() -> None:
 def test_a_win() -> None:
     assert judge(COVERED, ("s", "w", "s", "w", "a1")).sentences == (
         "This deal can be won: all 52 cards could be brought home.",
-        "All of them were.",
+        "All 52 were.",
     )
 
 
 def test_the_best_of_a_deal_that_cannot_be_won() -> None:
     assert judge(HOPELESS, ("s", "w", "s", "w")).sentences == (
         "This deal cannot be won: at most 49 of 52 cards could be brought home.",
-        "That many were.",
+        "All 49 were.",
     )
 
 
@@ -67,7 +67,7 @@ def test_what_was_not_searched_to_the_end_is_not_called_certain() -> None:
     judged = judge(COVERED, ("s", "s"), budget=0)
     assert judged.sentences == (
         "At least 49 of 52 cards could be brought home; whether all could is not known.",
-        "That many were.",
+        "All 49 were.",
         UNSURE,
     )
     assert not judged.exact
