@@ -38,6 +38,12 @@ _STRAY_PART = re.compile(f"(?<!{_LEAD})(?<!{_LEAD}{_PART}){_PART}")
 _MARKS = 2
 
 
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `13th`."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 race`, `2 races`. plural: needed if it is not formed with an s."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

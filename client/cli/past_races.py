@@ -146,7 +146,8 @@ def stats(
 def best(as_json: Json = False) -> None:
     """Show your best times.
 
-    They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know counts, also with carpet play --alone.
+    They are kept on this machine, for each rule set. Every race on a shuffle that nobody could know counts, also with carpet play --alone;
+    none on a deal by name does.
     """
     catch_up()
     bests = BestsStore(home_folder()).read()

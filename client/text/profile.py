@@ -114,7 +114,8 @@ def _rating_lines(known: Profile, *, ascii_only: bool) -> list[str]:
     lines = [f"Rating {known.rating}{ladder}: {counted(known.rated, 'rated race')}{settles}."]
     drawn = known.ratings[-CURVE:]
     if len(drawn) > 1:
-        lines.append(f"{strip(drawn, min(drawn), max(drawn), ascii_only=ascii_only)} after each race, from {drawn[0]} to {drawn[-1]}, best {max(drawn)}; all begin at 1000")
+        curve = strip(drawn, min(drawn), max(drawn), ascii_only=ascii_only)
+        lines.append(f"{curve} after each race, from {drawn[0]} to {drawn[-1]}, best {max(drawn)}; all begin at 1000")
     return lines
 
 
@@ -135,7 +136,8 @@ def best_lines(bests: Sequence[tuple[str, Best]]) -> list[str]:
         (clean_name(rules), "-" if row.best_ms is None else clock_text(row.best_ms), str(row.most_home), str(row.tries), str(row.wins))
         for rules, row in bests
     ]
-    return table_lines(("rules", "best time", "most home", "tries", "all home"), rows, right=range(1, 5))
+    headings, *lines = table_lines(("rules", "best time", "most home", "tries", "all home"), rows, right=range(1, 5))
+    return [f"{headings}  (named deals aside)", *lines]
 
 
 def past_lines(races: Sequence[PastRace], *, zone: tzinfo | None = None) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from client.text.formatting import clock_text
 from protocol.seat_ends import WALKOVER
-from protocol.text import clean_chat, clean_name, counted, listed
+from protocol.text import clean_chat, clean_name, counted, listed, ordinal
 from protocol.tournament_messages import Tournament
 from protocol.tournaments import (
     TITLE_LENGTH,
@@ -141,7 +141,7 @@ def outcome_sentence(tournament: Tournament, player: str) -> str:
     entrant = next((each for each in tournament.entrants if each.id == player), None)
     told = [f"Reason: {reason}."] if reason else []
     if row is not None and row.won + row.drawn + row.lost:
-        placed = f"You placed {row.place} of {len(tournament.standings)}"
+        placed = f"You came {ordinal(row.place)} of {len(tournament.standings)}"
         told.append(f"{placed}." if tournament.phase == "over" else f"{placed}, as it stood.")
     elif entrant is not None and entrant.withdrawn:
         told.append(out_sentence(tournament, entrant))

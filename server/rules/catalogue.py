@@ -46,8 +46,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "Carpet with nothing laid out for you: the Aces are shuffled in, twenty cards make the carpet of four rows "
             "of five, and each foundation waits until its Ace turns up. Then build it up in suit to the King, with cards "
             "from the carpet and the top card of the waste. Fill each gap at once from the waste or, unseen, from the "
-            "stock, and turn the stock once through. An Ace deep in the stock holds up its whole suit. A house rule of "
-            "How to Play."
+            "stock, and turn the stock once through. An Ace deep in the stock holds up its whole suit."
         ),
         source="How to Play, Aces-in-deck",
         difficulty=Difficulty.MODERATE,
@@ -63,7 +62,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "Carpet with a second chance: the Aces lie ready, twenty cards make the carpet, and the foundations are "
             "built up in suit to the King from the carpet and the top of the waste. Fill each gap at once from the waste "
             "or, unseen, from the stock. When the stock is used up, you may shuffle the waste once and deal it again, so "
-            "little stays buried and speed decides. A house rule of How to Play."
+            "little stays buried and speed decides."
         ),
         source="How to Play, Carpet with redeal",
         difficulty=Difficulty.EASY,
@@ -80,7 +79,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "Carpet with a look ahead: the next three cards of the stock lie open. The Aces are ready, twenty cards make "
             "the carpet, and the foundations are built up in suit to the King from the carpet and the top of the waste. "
             "When you fill a gap you know what the stock would bring and what it would bring after that, so plan: which "
-            "card must not be buried, and which gap can wait for it? A house rule of How to Play."
+            "card must not be buried, and which gap can wait for it?"
         ),
         source="How to Play, Strategy stock",
         difficulty=Difficulty.EASY,
@@ -115,7 +114,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "straight to its foundation; the other Aces are played when they come. Build up in suit to the King. A gap is "
             "filled for you, from the waste as long as it has a card, else from the stock, and you may turn the stock "
             "only when nothing can go home. There is little to decide but the order of the cards, so it is a race of "
-            "eyes and fingers. After the single-pack carpet in chapter 4 of Whist pack."
+            "eyes and fingers."
         ),
         source="Whist pack, chapter 4",
         difficulty=Difficulty.MODERATE,
@@ -132,7 +131,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "Ace. Twenty piles start with one card each. Turn the stock one card at a time: the card goes to a foundation "
             "or onto any pile you like, and only then comes the next. Only the top of a pile can be played, only to a "
             "foundation, and there is no second deal, so everything hangs on what you bury under what. A classical "
-            "patience that How to Play names."
+            "patience."
         ),
         source="How to Play, Colorado",
         # Random play wins none, but laying each card where it buries only later-wanted cards wins one in seven, without looking ahead.
@@ -150,8 +149,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "Two packs. For each suit an Ace lies ready to be built up to the King, and a King to be built down to the "
             "Ace. Play from the tops of twenty piles; an emptied pile gets the next card of the stock at once. When you "
             "can or will not go on, deal: one card falls on every pile, and buries what lay there. Once the stock is used "
-            "up, a top card may move to an empty pile, which is how the last knots come undone. A classical patience "
-            "that How to Play names."
+            "up, a top card may move to an empty pile, which is how the last knots come undone. A classical patience."
         ),
         source="How to Play, Twenty",
         difficulty=Difficulty.HARD,
@@ -170,7 +168,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "can be taken when one of its narrow ends touches no other card. For each suit build one foundation up from "
             "the Ace and one down from the King, from the quilt and the waste. A free card of the quilt may also go onto "
             "the waste, on its neighbour in suit, which unravels the quilt but fills the waste. Turn the stock card by "
-            "card; the waste is turned over once, unshuffled. After the encyclopedia's article on Crazy Quilt."
+            "card; the waste is turned over once, unshuffled."
         ),
         source="Crazy Quilt, encyclopedia article",
         difficulty=Difficulty.HARD,
@@ -185,7 +183,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "when one of its narrow ends touches no other card. For each suit build one foundation up from the Ace and "
             "one down from the King, from the quilt and the waste. A free card may also go onto the waste, on its "
             "neighbour in suit. Turn the stock card by card; the waste is turned over twice, unshuffled, so you know in "
-            "which order what you lay there comes back. The milder form in the encyclopedia's article on Crazy Quilt."
+            "which order what you lay there comes back."
         ),
         source="Crazy Quilt, encyclopedia article: Indian Carpet",
         difficulty=Difficulty.MODERATE,
@@ -197,7 +195,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         id="teppich",
         name="Teppich",
         explanation=(
-            "The strictest of the quilts, after Teppich, the two-pack carpet. Sixty-four cards lie upright and sideways by "
+            "The strictest of the quilts. Sixty-four cards lie upright and sideways by "
             "turns; one can be taken only when a clear lane leads from one of its narrow ends straight to the edge. "
             "For each suit build one foundation up from the Ace and one down from the King, from the quilt and "
             "the waste. A free card may also go onto the waste, on its neighbour in suit. Turn the stock card by card; "
@@ -217,7 +215,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
             "when one of its narrow ends touches no other card. The others lie in eight reserves of four. For each suit "
             "build one foundation up from the Ace and one down from the King, or build on a reserve's top, in suit, up or "
             "down; an empty reserve takes any card. No stock, no luck after the deal. Cards can go round in circles, so "
-            "2,000 moves are the limit. Named in the encyclopedia; the reserves work as computers play it."
+            "2,000 moves are the limit."
         ),
         source="Crazy Quilt, encyclopedia article: Persian Rug",
         difficulty=Difficulty.MODERATE,

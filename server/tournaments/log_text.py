@@ -158,4 +158,6 @@ def _outcome(state: TournamentState, number: int, table: int, result: RaceResult
 def _win(winner: str, loser: str, more: int, fewer: int, result: RaceResult) -> str:
     if result.forfeit:
         return f"{loser} forfeits to {winner}"
-    return f"{winner} beats {loser}, {more}:{fewer}{', a walkover' if result.walkover else ''}"
+    by_time = more == fewer > 0 and not (result.ruled or result.walkover)
+    how = ", a walkover" if result.walkover else f", reaching {more} first" if by_time else ""
+    return f"{winner} beats {loser}, {more}:{fewer}{how}"

@@ -11,6 +11,7 @@ from urllib.request import urlopen
 import msgspec
 import pytest
 
+from protocol.text import ordinal
 from protocol.tournaments import TournamentDocument
 from tests.e2e.commands import carpet, carpet_here, environment, serving
 from tests.e2e.terminal import ROOT, STOCK, Terminal, terminal_environment
@@ -102,7 +103,7 @@ def test_a_tournament_is_made_entered_played_and_looked_at_by_keys(tmp_path: Pat
         # On the page of standings that they had turned to.
         final = {name: next(line for line in printed if line.endswith((name, f"{name} (bot)"))).split()[0] for name in NAMES}
         anna.expect(places, final)
-        anna.wait_for(f"You placed {final['anna']} of 4.")
+        anna.wait_for(f"You came {ordinal(int(final['anna']))} of 4.")
         anna.type(BACK_TAB + LEFT)
         anna.wait_for("Tables of round 1")
         anna.type(BACK_TAB)

@@ -231,7 +231,7 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         newcomer.press("Stop …")
         newcomer.press("Stop")
         newcomer.press("To the tournament")
-        newcomer.wait_for_text(".part", "You placed ")
+        newcomer.wait_for_text(".part", "You came ")
         newcomer.expect(lambda now: len(now.all(".crosstable tbody a")), 2)
         newcomer.click(".crosstable tbody a")
         newcomer.wait_for_text(".said-move", "Move ")
@@ -438,9 +438,9 @@ def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_t
         newcomer.wait(lambda now: "/play/" in now.address and f"/play/{first}" not in now.address, "the next table")
         lost = {"verdict": "neither", "forfeit": True}
         director.decide("correct-result", id=tournament, round=2, table=1, result=lost, reason="no time")
-        newcomer.wait_for_text(".became", "Neither of you won your table: both forfeited. You placed ")
+        newcomer.wait_for_text(".became", "Neither of you won your table: both forfeited. You came ")
         newcomer.press("To the tournament")
-        newcomer.wait_for_text(".part", "You placed ")
+        newcomer.wait_for_text(".part", "You came ")
         newcomer.expect(breaches, [])
 
 
@@ -466,7 +466,7 @@ def test_whoever_forfeits_a_table_or_wins_it_by_forfeit_is_told_and_taken_to_the
         newcomer.driver.refresh()
         newcomer.wait_for_text(".became", f"Round 1: {lost}")
         newcomer.press("Ready")
-        newcomer.wait_for_text(".became", "You won your table by forfeit. You placed 1 of 2.")
+        newcomer.wait_for_text(".became", "You won your table by forfeit. You came 1st of 2.")
 
 
 @contextmanager

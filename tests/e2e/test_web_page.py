@@ -634,6 +634,25 @@ def test_a_long_list_says_how_much_of_it_is_shown_and_only_the_closest_moves(bro
     assert browser.run(script) == ["100 of 1,001 shown.", False, 100, ["R7", "R0", "R1"], "R99"]
 
 
+def test_a_table_in_the_list_of_races_leads_to_its_tournament_by_name_once_that_is_known(browser: Browser, server: str) -> None:
+    browser.open(page(server, "/ladder"))
+    script = """
+        const { LobbyPage } = await import("/web/lobby.js");
+        const lobby = new LobbyPage({});
+        const race = { code: "ABCDEF", rules: "carpet", watchers: 0, elapsed_ms: 0, time_limit_s: 600, delay_s: 10, tournament: "KWPRTM",
+            seats: [{ name: "Ida", bot: null, state: "racing", home: 1, rating: 1000 }] };
+        lobby.hear({ type: "lobby", players: [], players_here: 0, races: [], races_open: 0, ratings: [], races_running: 1,
+            running: [race] });
+        const shown = () => [...lobby.node.querySelectorAll(".races .facts a")].filter((link) => !link.parentElement.hidden)
+            .map((link) => [link.textContent, link.getAttribute("href")]);
+        const before = shown();
+        lobby.hear({ type: "tournaments", tournaments: [{ id: "KWPRTM", name: "Kitchen Cup", format: "swiss", rules: "carpet",
+            director: "Grace", phase: "running", round: 1, entrants: 2, by_code: false }] });
+        return [before, shown()];
+    """
+    assert browser.run(script) == [[["Its tournament", "/tournament/KWPRTM"]], [["Kitchen Cup", "/tournament/KWPRTM"]]]
+
+
 @pytest.mark.parametrize("path", ["/", "/watch/{code}"])
 def test_the_first_bars_are_there_before_the_line_is(browser: Browser, server: str, path: str) -> None:
     script = {"source": "window.WebSocket = class extends EventTarget { send() {} close() {} }"}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol.text import CHAT_LENGTH, NAME_LENGTH, clean_chat, clean_name, counted, listed
+from protocol.text import CHAT_LENGTH, NAME_LENGTH, clean_chat, clean_name, counted, listed, ordinal
 
 # All of Unicode, surrogates included, and often what the cleaning is about.
 SPECIAL = "\x00\x07\t\n\r\x1b\x90\x9b\x9c\x9d\u200b\u200d\u202e\u2028\u3000\u00a0\ufeff\u3164\ufe0f\u0300\u0301\u0327\u20dd\u0338"
@@ -172,6 +172,11 @@ def test_what_is_too_long_is_cut_and_never_ends_in_a_space() -> None:
 def test_an_endless_text_costs_no_more_than_a_long_one(unit: str) -> None:
     # It is cut before anything is searched: a search that goes back would take minutes on a million characters.
     assert len(clean_chat(unit * 1_000_000)) <= CHAT_LENGTH
+
+
+def test_places_are_told_as_they_are_said() -> None:
+    told = "1st 2nd 3rd 4th 10th 11th 12th 13th 20th 21st 22nd 23rd 101st 111th 112th 1013th"
+    assert " ".join(ordinal(number) for number in (1, 2, 3, 4, 10, 11, 12, 13, 20, 21, 22, 23, 101, 111, 112, 1013)) == told
 
 
 def test_one_is_counted_in_the_singular() -> None:

@@ -18,7 +18,7 @@ from client.tui.step import Step, way
 from protocol.cards import DECK_SIZE
 from protocol.client_messages import QuickMatch
 from protocol.run_messages import ListDailies, ListRuns, RunDaily, Runs
-from protocol.text import counted
+from protocol.text import counted, ordinal
 
 KEYS: Keys = (
     Binding(Command.PLAY, ("enter", " "), "run", "Run this deal, or go on with your run: one try."),
@@ -78,7 +78,7 @@ def _sentences(runs: Runs) -> list[str]:
     if own is None:
         said = ["Enter begins your run, or goes on with it. You have one try, and its clock does not stop if you leave."]
     else:
-        placed = f"You placed {own.place} of {runs.runs}." if runs.runs > 1 else "Yours is the only run so far."
+        placed = f"You came {ordinal(own.place)} of {runs.runs}." if runs.runs > 1 else "Yours is the only run so far."
         streak = f" That makes {counted(own.days, 'day')} in a row." if own.days > 1 else ""
         said = [f"{placed}{streak} The next deal comes at midnight UTC."]
         said.append("Beats: how many of the other runs; days: in a row; won: days in a row with every card home.")

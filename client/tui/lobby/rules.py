@@ -25,11 +25,10 @@ def decks_text(info: RulesInfo) -> str:
 
 
 def rules_lines(info: RulesInfo, width: int) -> list[Line]:
-    """A rule set explained: name, decks and difficulty, source, and the rules in a few sentences."""
+    """A rule set explained: name, decks and difficulty, and the rules in a few sentences."""
     lines: list[Line] = [
         [("title", clean_name(info.name))],
         [("strong", f"{decks_text(info)}, {clean_chat(info.difficulty)}"), ("faint", f"   ({clean_name(info.id)})")],
-        *[[("faint", text)] for text in wrap_text(f"From: {clean_chat(info.source)}", width)],
     ]
     return [*lines, *[[("felt", text)] for text in wrap_text(clean_long(info.explanation), width)]]
 

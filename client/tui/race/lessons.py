@@ -49,11 +49,17 @@ LESSONS: Final = (
     Lesson(
         "space",
         "Press space: the next card goes home.",
-        "No key to look for. Another card takes the place of one that has gone.",
+        "No key to look for. While the waste is empty, the stock fills each gap.",
         homeward,
         Command.SEND_HOME,
     ),
-    Lesson("all", "Press g: all that fits goes home.", "One card after the other; any key stops it.", homeward, Command.SEND_ALL),
+    Lesson(
+        "all",
+        "Press g: all that fits goes home.",
+        "Any key stops it. It can pay to hold a card back, as a gap for later.",
+        homeward,
+        Command.SEND_ALL,
+    ),
     Lesson(
         "stock",
         "Press s: turn a card of the stock onto the waste.",

@@ -182,6 +182,12 @@ export function capitalised(text) {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
+/** "1st", "2nd", "13th". @param {number} number */
+export function ordinal(number) {
+  const ending = Math.floor(number / 10) % 10 === 1 ? "th" : ["th", "st", "nd", "rd"][number % 10] ?? "th";
+  return `${number}${ending}`;
+}
+
 /** "1 move", "2 moves". nouns: where it takes more than an "s". */
 export function counted(number, noun, nouns = `${noun}s`) {
   return `${number} ${number === 1 ? noun : nouns}`;

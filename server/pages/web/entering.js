@@ -2,7 +2,7 @@
 
 import { hex } from "./sha256.js";
 import { UNSENT, playerHello, watcherHello } from "./connection.js";
-import { announce, button, clean, clockText, counted, element, field, isTyping, setNotice, setText } from "./dom.js";
+import { announce, button, clean, clockText, counted, element, field, isTyping, ordinal, setNotice, setText } from "./dom.js";
 import { ask } from "./dialog.js";
 import * as keeping from "./identity.js";
 import { NameField, otherNameSentence } from "./start.js";
@@ -77,7 +77,7 @@ function nextSentence(told, { own, plays, isOver, mine, table }) {
   if (isOver) {
     const reason = told.phase === "ended" ? endingOf(told)?.reason : "";
     const row = own && told.standings.find((each) => each.entrant === own.id && each.won + each.drawn + each.lost > 0);
-    const place = row && `You placed ${row.place} of ${told.standings.length}${told.phase === "over" ? "" : ", as it stood"}.`;
+    const place = row && `You came ${ordinal(row.place)} of ${told.standings.length}${told.phase === "over" ? "" : ", as it stood"}.`;
     return [reason && `Reason: ${clean(reason)}.`, place || (own?.withdrawn ? outSentence(told, own) : "")].filter(Boolean).join(" ");
   }
   if (table) return `Table ${table.table} is yours, and waits for you.`;

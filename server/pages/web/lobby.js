@@ -19,6 +19,8 @@ export class LobbyPage {
   #open = new Map();
   #model = null;
   #counts = "";
+  /** Of the tournaments that are listed, by id. @type {Map<string, string>} */
+  #titles = new Map();
 
   constructor(connection) {
     this.connection = connection;
@@ -78,8 +80,12 @@ export class LobbyPage {
 
   /** @param {import("carpet-wire").ServerMessage} message */
   hear(message) {
-    if (message.type === "tournaments") this.tournaments.show(message.tournaments, this.#rules);
     const now = performance.now();
+    if (message.type === "tournaments") {
+      this.tournaments.show(message.tournaments, this.#rules);
+      this.#titles = new Map(message.tournaments.map(({ id, name }) => [id, name]));
+      if (this.#model) this.#show(this.#model);
+    }
     if (message.type === "lobby") this.#model = this.#model?.replace(message, now) ?? new LobbyModel(message, now);
     else if (message.type === "lobby-changes" && this.#model) this.#model.apply(message, now);
     else return;
@@ -114,7 +120,7 @@ export class LobbyPage {
   }
 
   #keep(known, list, infos, make) {
-    showEach(known, list, infos, (info) => info.code, make, (race, info) => race.show(info, this.#rules.get(info.rules)));
+    showEach(known, list, infos, (info) => info.code, make, (race, info) => race.show(info, this.#rules.get(info.rules), this.#titles.get(info.tournament)));
   }
 
   #sift() {
@@ -164,7 +170,7 @@ class RunningRace {
     this.badge = element("span", { class: "badge", hidden: true }, "closest");
     this.facts = element("p", { class: "facts" });
     this.seats = element("div", { class: "bars" });
-    this.round = element("a", {}, "Its tournament");
+    this.round = element("a", {});
     this.roundLine = element("p", { class: "facts", hidden: true }, this.round);
     this.node = element("li", {}, element("article", {}, element("h3", {}, this.link, " ", this.badge), this.facts, this.roundLine, this.seats));
   }
@@ -174,7 +180,8 @@ class RunningRace {
     this.node.classList.toggle("closest", is);
   }
 
-  show(info, rules) {
+  /** title: of the tournament whose table it is, if it is known. */
+  show(info, rules, title) {
     const names = info.seats.map((seat) => seat.name);
     const ratings = info.seats.map((seat) => seat.rating);
     this.words = [...names, rules?.name ?? "", info.rules].join(" ").toLocaleLowerCase();
@@ -187,6 +194,7 @@ class RunningRace {
     }
     this.#info = info;
     this.roundLine.hidden = !info.tournament;
+    setText(this.round, title ? clean(title) : "Its tournament");
     if (info.tournament) this.round.setAttribute("href", `/tournament/${encodeURIComponent(info.tournament)}`);
     this.rulesName = clean(rules?.name ?? info.rules);
     const cards = cardsOf(rules);

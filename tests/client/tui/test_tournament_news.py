@@ -158,7 +158,7 @@ async def test_the_result_of_the_last_table_says_that_the_tournament_is_over_and
         await at_result(run, tournaments.running())
         assert run.screen.shows("enter: back to the tournament; your next table opens by itself.")
         await run.say(tournaments.running(phase="over"))
-        assert run.screen.shows("It is over: Benedikt won. You placed 2 of 5.  enter: final standings")
+        assert run.screen.shows("It is over: Benedikt won. You came 2nd of 5.  enter: final standings")
         assert not run.screen.shows("your next table opens by itself")
         await run.give("enter")
         assert LeaveRace() in run.link.taken()

@@ -170,7 +170,7 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
     assert told(tournaments.running()) == "Table 1 against Benedikt is waiting for you: press enter to go there."
     done = tuple(tournaments.table(1, "p2", tournaments.ANNA, result=tournaments.WON) for _ in range(1))
     assert told(tournaments.running(tables=done)) == "You lost your table, 31 : 52 cards. The round goes on."
-    assert told(tournaments.running(phase="over")) == "You placed 2 of 5."
+    assert told(tournaments.running(phase="over")) == "You came 2nd of 5."
 
 
 def sentence(tournament: Tournament, line: int = 2, width: int = 120) -> str:
@@ -265,7 +265,7 @@ def test_what_was_called_off_says_by_whom_and_why_and_gives_no_places_where_noth
         "Called off before the first round.",
         "Reason: too few have checked in.",
     ]
-    assert told("Grace", "") == ["Called off by its director before it was decided.", "You placed 2 of 5, as it stood."]
+    assert told("Grace", "") == ["Called off by its director before it was decided.", "You came 2nd of 5, as it stood."]
     assert told("Grace", "no light", standings=unraced)[1] == "Reason: no light."
 
 

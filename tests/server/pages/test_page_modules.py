@@ -34,6 +34,7 @@ from protocol.fairness import derive_seed
 from protocol.record import from_json
 from protocol.seat_ends import SEAT_ENDS, end_word, word_among
 from protocol.server_messages import Lobby, Rated
+from protocol.text import ordinal
 from protocol.views import OpenRaceInfo, RaceOptions, RunningRaceInfo, RunningSeatInfo, SeatRating, SeatState, SeriesOptions, View
 from server.lobby.lobby import changes
 from server.race.view import see
@@ -1641,6 +1642,12 @@ def test_whoever_is_stopped_by_a_win_is_not_told_that_they_stopped() -> None:
     """
     stopped = "You stopped. The cards you brought home count."
     assert node(script, ["won", "forfeited", "stopped", "racing"]) == ["", "", stopped, f"{stopped} Zoë is still racing."]
+
+
+def test_places_are_told_as_the_terminal_tells_them() -> None:
+    script = "const { ordinal } = await import(`${web}/dom.js`); console.log(JSON.stringify(given.map(ordinal)));"
+    numbers = [*range(1, 25), 101, 111, 112, 122, 1013]
+    assert node(script, numbers) == [ordinal(number) for number in numbers]
 
 
 def test_the_code_of_a_race_is_found_in_its_link() -> None:

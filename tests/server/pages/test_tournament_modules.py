@@ -393,7 +393,7 @@ def test_each_is_told_what_they_can_do_in_a_tournament_and_where_their_table_is(
         ["enter", "You can still enter"],
         [""],
         ["enter", "You are not playing any more"],
-        ["You placed 2 of 1"],
+        ["You came 2nd of 1"],
         ["leave", "You are in as Ida 2"],
         ["leave", "Your table races again when the other tables are done"],
         ["leave", "You are in as Ida 2"],
@@ -608,7 +608,7 @@ def test_the_page_says_why_a_tournament_was_called_off() -> None:
     assert node(script, None) == [
         "Called off by its director before the first round. Reason: no light.",
         "Called off before the first round. Reason: no light.",
-        "Called off by its director before it was decided. Reason: no light. You placed 1 of 1, as it stood.",
+        "Called off by its director before it was decided. Reason: no light. You came 1st of 1, as it stood.",
     ]
 
 

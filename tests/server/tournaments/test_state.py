@@ -191,6 +191,7 @@ def test_a_result_in_the_log_names_the_winner_first_with_their_own_figure() -> N
 
     assert told(1, "first", 12, 11) == "Round 1, table 1: Ida beats Jan, 12:11."
     assert told(1, "second", 11, 12) == "Round 1, table 1: Jan beats Ida, 12:11."
+    assert told(1, "second", 10, 10) == "Round 1, table 1: Jan beats Ida, 10:10, reaching 10 first."
     assert told(1, "draw", 9, 9) == "Round 1, table 1: Ida and Jan draw, 9:9."
     assert told(1, "second", forfeit=True) == "Round 1, table 1: Ida forfeits to Jan."
     assert told(1, "neither", forfeit=True) == "Round 1, table 1: Ida and Jan both forfeit."
