@@ -233,7 +233,11 @@ def _is_by_time(result: TableResult) -> bool:
 
 def decided_by(result: TableResult) -> str:
     """What decided a table if not the cards, in at most twelve characters: it stands beside `result_text`. Empty if they did."""
-    return "by ruling" if result.ruled else WALKOVER.word if result.walkover else f"first to {result.first_home}" if _is_by_time(result) else ""
+    if result.ruled:
+        return "by ruling"
+    if result.walkover:
+        return WALKOVER.word
+    return f"first to {result.first_home}" if _is_by_time(result) else ""
 
 
 def result_text(result: TableResult, *, plain: bool = False) -> str:

@@ -46,8 +46,8 @@ from tests.client.tui.hands import UP, Run, answer, running, settled
 from tests.client.tui.screens import ENEMY, SCREENS
 
 STOPPED, STALLED, RACING = (
-    "You stopped. Your cards home count.",
-    "You have no move left. Your cards home count.",
+    "You stopped. The cards you brought home count.",
+    "You have no move left. The cards you brought home count.",
     " Benedikt is still racing.",
 )
 PLAIN = UiSettings(plain=True, ascii=True, motion=False)
