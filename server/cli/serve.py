@@ -132,15 +132,22 @@ def serve(
     from server.store.errors import AddressTaken, StoreCorrupt, StoreError
 
     raise_limit()
+    trouble: str | None = None
+    reader_left: BaseException | None = None
     try:
         trio.run(_serve, settings, exit_with_parent)
     except* (UnusableTlsFiles, TooFewDescriptors, SocketUnavailable, AddressUnavailable, AddressTaken, StoreCorrupt) as group:
-        fail(str(_first(group)))
+        trouble = str(_first(group))
     except* StoreError as group:
-        fail(f"{_first(group)}; --database names another place")
+        trouble = f"{_first(group)}; --database names another place"
     except* BrokenPipeError as group:
+        reader_left = _first(group)
+    # Not in an `except*`: some versions of Python wrap what is raised there in a group.
+    if trouble is not None:
+        fail(trouble)
+    if reader_left is not None:
         # The program that started it has gone and cannot be told where it listens: end as any command does whose reader is gone.
-        raise _first(group) from None
+        raise reader_left from None
 
 
 def _parameters() -> Iterator[inspect.Parameter]:
