@@ -48,8 +48,9 @@ _LET_GO_S: Final = 4
 """PostgreSQL closes the connection of a node that falls asleep within a transaction. That frees its locks before its lease is over and
 others want its races."""
 _SAFE_COMMITS: Final = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-_LOCK: Final = "SELECT pg_advisory_lock(hashtext('carpet-race ' || current_schema()))"
-_LOCK_SHARED: Final = "SELECT pg_advisory_lock_shared(hashtext('carpet-race ' || current_schema()))"
+_LOCK: Final = "SELECT pg_advisory_lock{}(hashtext('carpet-race ' || current_schema()))"
+_UNLOCK: Final = "SELECT pg_advisory_unlock{}(hashtext('carpet-race ' || current_schema()))"
+_SHARED: Final = {False: "", True: "_shared"}
 
 
 def connect_to_write(location: Location, *, shared: bool) -> Sql:
@@ -64,17 +65,33 @@ def connect_to_write(location: Location, *, shared: bool) -> Sql:
         pragmas = "journal_mode = WAL", f"journal_size_limit = {KEPT_LOG_BYTES}", checkpoints, "secure_delete = FAST"
         return sqlite(_connect_sqlite(location.path, *pragmas), begin="BEGIN IMMEDIATE")
     connection = _connect_postgres(location, _SAFE_COMMITS)
+    sql = _postgres(connection, begin="BEGIN")
     try:
-        # Waits for `lock_timeout`, because the connection of a killed server may take a moment to go away.
-        connection.execute(_LOCK_SHARED if shared else _LOCK)
+        lock(sql, location, shared=shared)
         if shared:
             connection.execute(f"SET idle_in_transaction_session_timeout = '{_LET_GO_S}s'")
-    except Exception as error:
+    except Exception:
         connection.close()
+        raise
+    return sql
+
+
+def lock(sql: Sql, location: Location, *, shared: bool) -> None:
+    """Take the lock of a store in PostgreSQL, for as long as this connection stands or until `unlock`. Raises StoreInUse.
+
+    A connection that has it in one way can take it in the other as well, if nobody else has it.
+    """
+    try:
+        # Waits for `lock_timeout`, because the connection of a killed server may take a moment to go away.
+        sql.rows(_LOCK.format(_SHARED[shared]))
+    except Exception as error:
         if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
             raise StoreInUse(_IN_USE_ALONE if shared else _IN_USE.format("", location)) from error
         raise
-    return _postgres(connection, begin="BEGIN")
+
+
+def unlock(sql: Sql, *, shared: bool) -> None:
+    sql.rows(_UNLOCK.format(_SHARED[shared]))
 
 
 def connect_to_checkpoint(path: Path) -> Sql:

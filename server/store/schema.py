@@ -73,6 +73,13 @@ def check(sql: Sql) -> str:
     return found
 
 
+def is_up_to_date(sql: Sql) -> bool:
+    """Whether `upgrade` has nothing to do. Raises StoreTooNew, StoreForeign."""
+    found = version(sql)
+    _refuse_newer(found)
+    return found == newest()
+
+
 def upgrade(sql: Sql, location: Location) -> Upgraded:
     """Upgrade the tables to the newest version, all steps or none. Raises StoreTooNew, StoreForeign.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from server.store import nodes, schema
-from server.store.connections import BUSY_S
+from server.store.connections import BUSY_S, lock, unlock
 from server.store.database import DatabaseStore
 from server.store.errors import StoreUnavailable
 from server.store.locations import Location, locate
@@ -37,12 +37,22 @@ class SharedStore(DatabaseStore):
     _connected_since = 0.0
 
     def _prepare(self, sql: Sql) -> Upgraded:
-        # Nodes may start at the same moment; then all but one wait.
+        if schema.is_up_to_date(sql):
+            return schema.upgrade(sql, self._location)
+        # Nodes may start at the same moment; then all but one wait. They let go of the store's lock meanwhile, for that one would take them
+        # for servers of an older version that run.
+        unlock(sql, shared=True)
         sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{UPGRADE_S}s"})
         sql.rows(_UPGRADE_LOCK)
+        sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{BUSY_S}s"})
+        if is_first := not schema.is_up_to_date(sql):
+            lock(sql, self._location, shared=False)
+        lock(sql, self._location, shared=True)
+        if is_first:
+            # It has shown that no other server runs, and whoever starts now waits above. Held on, it would turn them away.
+            unlock(sql, shared=False)
         upgraded = schema.upgrade(sql, self._location)
         sql.rows(_UPGRADE_UNLOCK)
-        sql.rows(_SET_LOCK_TIMEOUT, {"timeout": f"{BUSY_S}s"})
         return upgraded
 
     @property

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from threading import Barrier
 from unittest import mock
 
 import pytest
 from alembic.script import ScriptDirectory
 
 from protocol.views import RaceOptions
-from server.store import schema
+from server.store import connections, schema, shared
 from server.store.database import DatabaseStore, open_database
 from server.store.documents import encode, encode_command
-from server.store.errors import StoreTooNew, StoreTooOld
+from server.store.errors import StoreInUse, StoreTooNew, StoreTooOld
 from server.store.locations import locate
 from server.store.memory import MemoryStore
 from server.store.port import RaceAborted
@@ -276,6 +278,50 @@ def test_a_newer_database_is_refused_by_name(where: str, later: Path) -> None:
     opened_by(later, where).close()
     with pytest.raises(StoreTooNew, match=f"schema 9999, made by a newer carpet-race; this one works with {NEWEST}: update it"):
         open_database(where)
+
+
+def test_a_newer_server_of_a_place_does_not_upgrade_the_tables_beneath_an_older_one(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (connections, shared):
+        monkeypatch.setattr(module, "BUSY_S", 1)
+    old = until(int(NEWEST) - 1, tmp_path)
+    with mock.patch.object(schema, "MIGRATIONS", old):
+        older, beside = open_shared(postgres), open_shared(postgres)
+    before = older.upgraded.now
+    for still_there in (beside, older):
+        with pytest.raises(StoreInUse, match=r"another carpet-server uses postgresql://.*; stop it first"):
+            open_shared(postgres)
+        with still_there._reading() as sql:
+            assert schema.version(sql) == before
+        still_there.close()
+    newer = open_shared(postgres)
+    assert (newer.upgraded.before, newer.upgraded.now) == (before, NEWEST)
+    # With nothing to do it minds nobody.
+    open_shared(postgres).close()
+    newer.close()
+
+
+def test_of_two_newer_servers_that_start_at_the_same_moment_one_upgrades_and_the_other_waits(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock.patch.object(schema, "MIGRATIONS", until(int(NEWEST) - 1, tmp_path)):
+        open_shared(postgres).close()
+    looks, both, look = iter(range(2)), Barrier(2, timeout=60), schema.is_up_to_date
+
+    def both_look(sql: Sql) -> bool:
+        found = look(sql)
+        if next(looks, None) is not None:
+            # Each is connected, and has seen the older tables.
+            both.wait()
+        return found
+
+    monkeypatch.setattr(schema, "is_up_to_date", both_look)
+    with ThreadPoolExecutor(2) as threads:
+        stores = list(threads.map(open_shared, [postgres] * 2))
+    assert sorted(len(store.upgraded.steps) for store in stores) == [0, 1]
+    for store in stores:
+        store.close()
 
 
 def test_an_upgrade_that_fails_changes_nothing(where: str, later: Path) -> None:
