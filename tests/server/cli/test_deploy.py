@@ -75,13 +75,32 @@ def test_yaml_reads_as_yaml(kind: Kind) -> None:
     assert yaml.safe_load(printed(kind))
 
 
+def own_certificate() -> str:
+    """What the guide adds to the unit for a server with a certificate of its own."""
+    (added,) = re.findall(r"```ini\n(.*?)```", (ROOT / "server" / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    return str(added)
+
+
+def test_a_server_with_a_certificate_of_its_own_is_started_with_options_that_it_has() -> None:
+    known = CliRunner().invoke(app, ["serve", "--help"], env={"COLUMNS": "200"}).stdout
+    options = set(re.findall(r"--[a-z-]+", own_certificate()))
+    assert {"--tls-cert", "--tls-key"} <= options
+    assert [option for option in options if option not in known] == []
+
+
 @pytest.mark.slow
-def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_certificate", [False, True])
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path, has_certificate: bool) -> None:
     verifier = shutil.which("systemd-analyze")
     if verifier is None:
         pytest.skip("there is no systemd-analyze")
     unit = tmp_path / "carpet-server.service"
-    program = shutil.which("true")
-    unit.write_text(printed("systemd").replace("/opt/carpet/bin/carpet-server", str(program)))
+    program = str(shutil.which("true"))
+    unit.write_text(printed("systemd").replace("/opt/carpet/bin/carpet-server", program))
+    if has_certificate:
+        added = tmp_path / "carpet-server.service.d" / "override.conf"
+        added.parent.mkdir()
+        added.write_text(own_certificate().replace("/opt/carpet/bin/carpet-server", program))
     result = subprocess.run([verifier, "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False)
+    assert str(tmp_path) not in result.stderr, result.stderr
     assert str(unit.name) not in result.stderr, result.stderr
