@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
 from protocol.errors import Refusal
@@ -18,7 +19,7 @@ from server.store.compaction import batches
 from server.store.connections import brief_reading, translated
 from server.store.database import open_database
 from server.store.documents import BadDocument, decode_commands, decode_record
-from server.store.errors import StoreCorrupt, StoreError, StoreTooOld, StoreUnavailable
+from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
 from server.store.locations import Location, existing, locate
 from server.store.nodes import Node
 from server.store.nodes import nodes as all_nodes
@@ -105,7 +106,8 @@ def nodes(where: str | None) -> tuple[Node, ...]:
 def backup(target: Path, where: str | None) -> BackedUp:
     """Copy a SQLite store, as it is at one moment, to a file that does not exist yet. A server may be using it meanwhile.
 
-    The copy is a single file that only its owner can read, and is checked before it gets its name.
+    Its pages are copied, so an older version of the tables stays that. The copy is a single file that only its owner can read, and is
+    checked before it gets its name.
     """
     location = existing(where)
     if location.path is None:
@@ -114,7 +116,7 @@ def backup(target: Path, where: str | None) -> BackedUp:
         raise StoreUnavailable(f"{target} exists already; choose another name")
     partial = target.with_name(f"{target.name}.partial")
     with brief_reading(location) as sql:
-        schema.check(sql)
+        schema.known(sql)
         try:
             # 0o600: it holds the secrets of deals.
             os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
@@ -132,7 +134,7 @@ def restore(source: Path, where: str | None) -> None:
     """Copy everything from a backup into an empty database, or nothing if that fails.
 
     It is copied row by row, not as a file. So it can also go into PostgreSQL, and a log that a killed server left beside the old file
-    cannot spoil it.
+    cannot spoil it. What an older version made is upgraded on the way.
     """
     origin = existing(str(source))
     if origin.path is not None and not origin.path.stat().st_size:
@@ -140,11 +142,10 @@ def restore(source: Path, where: str | None) -> None:
     target = locate(where).path
     if target is not None and target.exists() and target.samefile(source):
         raise StoreUnavailable(f"{source} is the backup itself: let --database name another place")
-    with brief_reading(origin) as backup:
-        try:
-            schema.check(backup)
-        except StoreTooOld as error:
-            raise StoreTooOld(f"{error} --database {source}; copy it first, since what made it cannot read it afterwards") from error
+    with ExitStack() as reading:
+        old = reading.enter_context(brief_reading(origin))
+        is_current = schema.known(old) == schema.newest()
+        rows = old if is_current else reading.enter_context(_upgraded(source, origin))
         with closing(open_database(where)) as store, store.maintaining() as sql:
             # Creating the tables has given the place an id, which the backup's replaces.
             if any(table != "place" and _count(sql, table) for table in IN_ORDER):
@@ -153,7 +154,7 @@ def restore(source: Path, where: str | None) -> None:
                 raise StoreUnavailable(f"{locate(where)} is not empty: {way}let --database name another place")
             sql.run("DELETE FROM place")
             for table in IN_ORDER:
-                _fill(sql, table, backup, source)
+                _fill(sql, table, rows, source)
 
 
 # ---- backup
@@ -187,6 +188,22 @@ def _sync(path: Path) -> None:
 
 # ---- restoring
 
+_DAMAGED: Final = "the backup {} is damaged{}, and nothing was restored: try an older one"
+
+
+@contextmanager
+def _upgraded(source: Path, origin: Location) -> Iterator[Sql]:
+    """A copy of an older backup, upgraded. The backup may be the only one, and what made it cannot read it once it is upgraded itself."""
+    with translated(origin), TemporaryDirectory(prefix="carpet-") as folder:
+        copy = Path(folder, source.name)
+        try:
+            backup(copy, str(source))
+            upgrade(str(copy))
+        except StoreCorrupt as error:
+            raise StoreCorrupt(_DAMAGED.format(source, "")) from error
+        with brief_reading(locate(str(copy))) as sql:
+            yield sql
+
 
 def _rows_of(backup: Sql, table: str, source: Path) -> Iterator[list[Any]]:
     """The rows of a table, some at a time. Raises StoreCorrupt that names the backup: what is written to is whole."""
@@ -195,7 +212,7 @@ def _rows_of(backup: Sql, table: str, source: Path) -> Iterator[list[Any]]:
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
             yield rows
     except sqlite3.DatabaseError as error:
-        raise StoreCorrupt(f"the backup {source} is damaged ({error}), and nothing was restored: try an older one") from error
+        raise StoreCorrupt(_DAMAGED.format(source, f" ({error})")) from error
 
 
 def _fill(sql: Sql, table: str, backup: Sql, source: Path) -> None:

@@ -25,6 +25,8 @@ _TABLES: Final = {
     "postgresql": "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()",
 }
 
+_TOO_OLD: Final = "the database {}, this program works with {}: run carpet-server db upgrade"
+
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
@@ -65,11 +67,18 @@ def versions() -> list[str]:
 
 def check(sql: Sql) -> str:
     """The version of the database, if it is the one that this program needs. Raises StoreTooOld, StoreTooNew, StoreForeign."""
+    found = known(sql)
+    if found != newest():
+        raise StoreTooOld(_TOO_OLD.format(f"has schema {found}", newest()))
+    return found
+
+
+def known(sql: Sql) -> str:
+    """The version of the database, if it is this program's or older. Raises StoreTooOld if it has no tables, StoreTooNew, StoreForeign."""
     found = version(sql)
     _refuse_newer(found)
-    if found != newest():
-        had = "has no tables yet" if found is None else f"has schema {found}"
-        raise StoreTooOld(f"the database {had}, this program works with {newest()}: run carpet-server db upgrade")
+    if found is None:
+        raise StoreTooOld(_TOO_OLD.format("has no tables yet", newest()))
     return found
 
 

@@ -16,14 +16,17 @@ from protocol.record import sealed
 from server.race.commands import PlayMove
 from server.store import connections
 from server.store import maintenance as care
+from server.store.connections import brief_reading
 from server.store.database import DatabaseStore, open_database
 from server.store.documents import encode
 from server.store.errors import StoreBusy, StoreCorrupt, StoreError, StoreInUse, StoreTooOld, StoreUnavailable
+from server.store.locations import locate
 from server.store.port import RaceOver
-from server.store.schema import newest
+from server.store.schema import newest, version
 from server.store.tables import IN_ORDER
 from tests.server.store import keeping
 from tests.server.store.keeping import change_log, damage_records, logged, made, opened, taken, won, write
+from tests.server.store.test_schema import old_players, old_race, opened_by, until
 
 
 def over(race: str, *players: str | None) -> RaceOver:
@@ -252,10 +255,43 @@ def test_it_is_the_backup_that_is_called_damaged_or_empty_and_not_what_it_should
         care.restore(empty, sqlite)
 
 
-def test_an_old_backup_says_how_to_bring_it_up_to_date(copied: Path, sqlite: str) -> None:
-    change(copied, "UPDATE carpet_schema SET version_num = '0012'")
-    with pytest.raises(StoreTooOld, match=r"run carpet-server db upgrade --database .*copy.sqlite3; copy it first"):
-        care.restore(copied, sqlite)
+@pytest.fixture
+def older(tmp_path: Path) -> str:
+    """The path of a database that the first version of the program made, with two players and a race."""
+    path = str(tmp_path / "older.sqlite3")
+    with closing(opened_by(until(1, tmp_path), path)) as store, store.maintaining() as sql:
+        old_players(sql)
+        old_race(sql, "over", encode(won()))
+    return path
+
+
+def test_a_database_is_copied_as_it_is_before_its_tables_are_upgraded(older: str, tmp_path: Path) -> None:
+    target = tmp_path / "copy.sqlite3"
+    care.backup(target, older)
+    for file in (older, target):
+        with brief_reading(locate(str(file))) as sql:
+            assert version(sql) == "0001"
+            assert [row.id for row in sql.rows("SELECT id FROM players ORDER BY id")] == ["anna", "ben"]
+
+
+def test_a_backup_of_an_older_version_is_upgraded_where_it_is_restored_and_stays_as_it_is(older: str, where: str, tmp_path: Path) -> None:
+    target = tmp_path / "copy.sqlite3"
+    care.backup(target, older)
+    before = target.read_bytes()
+    care.restore(target, where)
+    with closing(open_database(where)) as store:
+        assert store.upgraded.steps == ()
+        assert store.record("over") == won()
+        assert [played.race for played in store.history("ben", limit=9)] == ["over"]
+    assert (target.read_bytes(), target.stat().st_mode & 0o777) == (before, 0o600)
+
+
+def test_a_damaged_backup_of_an_older_version_is_called_that(older: str, sqlite: str, tmp_path: Path) -> None:
+    target = tmp_path / "copy.sqlite3"
+    care.backup(target, older)
+    damage_records(str(target))
+    with pytest.raises(StoreCorrupt, match=r"the backup .*copy.sqlite3 is damaged, and nothing was restored: try an older one"):
+        care.restore(target, sqlite)
     assert not Path(sqlite).exists()
 
 
