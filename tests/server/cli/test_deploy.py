@@ -53,6 +53,14 @@ def test_rules_and_board_ask_for_figures_that_a_server_tells(kind: Kind) -> None
         assert {name, *(name.removesuffix(suffix) for suffix in SUFFIXES)} & known, name
 
 
+def test_the_rules_say_how_the_job_is_to_be_called_that_they_go_by() -> None:
+    yaml = pytest.importorskip("yaml")
+    text = printed("prometheus")
+    above = [line.removeprefix("# ") for line in text.splitlines() if line.startswith("#  ")]
+    settings = yaml.safe_load("\n".join(above))
+    assert {f'job="{each["job_name"]}"' for each in settings["scrape_configs"]} == set(re.findall('job="[^"]*"', text))
+
+
 def test_the_board_is_json_with_a_place_for_each_panel() -> None:
     panels = json.loads(printed("grafana"))["panels"]
     assert len({(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}) == len(panels)
