@@ -256,6 +256,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     matchmaker=matchmaker,
                     workers=workers,
                     traffic=dispatch.traffic,
+                    directory_available=(lambda: cluster.directory.available) if cluster is not None else None,
                 )
                 with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
                     yield _url(settings.host, port, secure=tls is not None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from server.lobby.matchmaker import Matchmaker
 from server.lobby.players import Players
 from server.net.connection_limits import Admission
@@ -23,8 +25,13 @@ def figures(
     matchmaker: Matchmaker,
     workers: Workers,
     traffic: Traffic,
+    directory_available: Callable[[], bool] | None,
 ) -> tuple[AnyFigure, ...]:
+    """directory_available: whether the Valkey or Redis of the place answers; None for a server on its own."""
     counts = journal.statistics
+    of_place: tuple[AnyFigure, ...] = ()
+    if directory_available is not None:
+        of_place = (Figure("directory_available", "1 while the Valkey or Redis of the place answers.", directory_available),)
     return (
         Figure("connections", "Connections that are open.", lambda: admission.inside),
         FigureBy(
@@ -57,4 +64,5 @@ def figures(
         Figure("journal_commits", "Commits.", lambda: counts.batches, "counter"),
         Figure("journal_commit_seconds", "Seconds spent in commits.", lambda: counts.commit_s, "counter"),
         Figure("journal_slowest_commit_seconds", "The slowest commit since the start.", lambda: counts.max_commit_s),
+        *of_place,
     )

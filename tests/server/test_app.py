@@ -38,7 +38,9 @@ from server.store.memory import MemoryStore
 from server.store.opening import open_store
 from server.store.store import Store
 from tests.server.cluster.fake_redis import FakeRedis
+from tests.server.cluster.redis_server import redis_server
 from tests.server.net.wire import Client, open_house
+from tests.server.store.conftest import postgres_schema
 from tests.server.store.keeping import made, opened, over, taken, write
 
 
@@ -221,6 +223,10 @@ def test_settings_that_cannot_be_name_the_option_to_change(settings: dict[str, o
     assert "\n" not in str(bad.value)
 
 
+def read_figures(told: str) -> dict[str, float]:
+    return {name: float(value) for name, value in (each.rsplit(" ", 1) for each in told.splitlines() if not each.startswith("#"))}
+
+
 async def test_prometheus_is_told_how_the_server_is_on_a_port_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "carpet.app")
     with trio.fail_after(60):
@@ -237,7 +243,7 @@ async def test_prometheus_is_told_how_the_server_is_on_a_port_of_its_own(caplog:
                 await ann.play()
                 await trio.sleep(0.3)
                 told = (await trio.to_thread.run_sync(urllib.request.urlopen, place)).read().decode()
-    figures = {name: float(value) for name, value in (each.rsplit(" ", 1) for each in told.splitlines() if not each.startswith("#"))}
+    figures = read_figures(told)
     assert figures["carpet_connections"] == figures["carpet_players_connected"] == 1
     assert figures["carpet_journal_entries_total"] >= 1
     assert figures["carpet_loop_lag_seconds_count"] >= 1
@@ -245,6 +251,27 @@ async def test_prometheus_is_told_how_the_server_is_on_a_port_of_its_own(caplog:
     assert figures['carpet_move_seconds_bucket{le="+Inf"}'] == 1
     assert figures['carpet_refused_moves_total{code="race/bad-move"}'] == 1
     assert figures['carpet_queue_length{queue="journal"}'] == 0
+    # There is none for a server on its own, and no alert.
+    assert "carpet_directory_available" not in figures
+
+
+@pytest.mark.slow
+async def test_prometheus_is_told_whether_the_redis_of_a_place_answers(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "carpet.app")
+    with postgres_schema() as (database, _), redis_server() as redis:
+        settings = Settings(port=0, metrics="0", database=database, cluster=redis.url, advertise="ws://localhost")
+        async with running(settings):
+            (place,) = [record.getMessage().split()[-1] for record in caplog.records if "metrics are at" in record.getMessage()]
+
+            async def wait_for(value: int) -> None:
+                told = ""
+                with trio.fail_after(60):
+                    while read_figures(told).get("carpet_directory_available") != value:
+                        told = (await trio.to_thread.run_sync(urllib.request.urlopen, place)).read().decode()
+
+            await wait_for(1)
+            redis.stop()
+            await wait_for(0)
 
 
 async def test_a_server_that_could_take_next_to_no_connections_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
