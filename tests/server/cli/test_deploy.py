@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from server.cli.commands import app
 from server.cli.deploy import FILES, Kind
+from server.cli.main import main
 
 ROOT = Path(__file__).parents[3]
 LINE_OF_OURS = r'^\s+- --|"serve"|carpet-server serve'
@@ -81,6 +82,13 @@ def test_the_options_of_the_servers_are_those_that_a_server_has() -> None:
 def test_yaml_reads_as_yaml(kind: Kind) -> None:
     yaml = pytest.importorskip("yaml")
     assert yaml.safe_load(printed(kind))
+
+
+@pytest.mark.parametrize("mistyped", [("--hots", "0.0.0.0"), ("--port", "http"), ("--port", "99999"), ("--tls-cert", "cert.pem")])
+def test_systemd_does_not_start_a_server_again_whose_options_are_wrong(mistyped: tuple[str, str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", *mistyped])
+    assert f"\nRestartPreventExitStatus={ended.value.code}\n" in printed("systemd")
 
 
 def own_certificate() -> str:
