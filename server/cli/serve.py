@@ -115,8 +115,9 @@ def serve(
     log_to(level=log_level.upper(), as_json=log_format == "json")
     # The store itself reports what a migration has done.
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    # The library logs every connection at INFO, and every peer that is not a WebSocket client with a traceback.
-    logging.getLogger("carpet.net.websocket").setLevel(logging.DEBUG if log_level == "debug" else logging.CRITICAL)
+    # The library logs every connection at INFO, and every peer that is not a WebSocket client with a traceback. At DEBUG it would log what
+    # is sent, and so the players' tokens.
+    logging.getLogger("carpet.net.websocket").setLevel(logging.INFO if log_level == "debug" else logging.CRITICAL)
     try:
         fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
         played_on = tuple(true_record(file) for file in records)

@@ -22,8 +22,11 @@ import trio
 import trustme
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
+from websockets.sync.client import connect as connect_to
+from websockets.typing import Subprotocol
 
 from protocol import __version__
+from protocol.codec import JSON
 from protocol.fairness import named_seed
 from protocol.record import LONGEST_RECORD, from_json, sealed, to_json
 from protocol.views import RaceOptions
@@ -427,6 +430,26 @@ def test_serve_says_where_it_listens_and_stops_on_a_signal_with_status_0(number:
         assert (process.returncode, stdout) == (0, "")
         assert f"{number.name}: stopping" in stderr
         assert "Traceback" not in stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [(), ("--plain-sockets",)])
+def test_no_token_is_logged_however_much_is(monkeypatch: pytest.MonkeyPatch, kind: tuple[str, ...]) -> None:
+    # The library shortens what it logs, but not every message that has a token is long.
+    monkeypatch.setenv("WEBSOCKETS_MAX_LOG_SIZE", "10000")
+    with server("--port", "0", "--database", "memory", "--log-level", "debug", *kind) as (process, line):
+        url = line.removeprefix("listening on ")
+        with connect_to(url, subprotocols=[Subprotocol(JSON)]) as ann:
+            ann.send(json.dumps({"type": "hello", "ref": 1, "name": "Ann"}))
+            token = json.loads(ann.recv())["token"]
+        with connect_to(url, subprotocols=[Subprotocol(JSON)]) as again:
+            again.send(json.dumps({"type": "hello", "ref": 1, "name": "Ann", "token": token}))
+            assert json.loads(again.recv())["type"] == "welcome"
+        process.terminate()
+        _, logged = process.communicate(timeout=30)
+    # Each connection is.
+    assert "carpet.net.websocket" in logged
+    assert token not in logged
 
 
 @pytest.mark.slow
