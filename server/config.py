@@ -31,8 +31,9 @@ class BadSettings(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """host, port: where to listen; port 0 takes any free one. tls_cert, tls_key: PEM files of a certificate; None for no TLS.
+    """host, port: where to listen; host `*` is all of IPv4 and IPv6, port 0 any free one.
 
+    tls_cert, tls_key: PEM files of a certificate; None for no TLS.
     rate, burst: how many messages a client may send per second, and at once. max_rooms: open at once.
     database: the path of a SQLite file or a PostgreSQL URL; None for the default file, `memory` to keep nothing.
     origins: web origins whose pages may connect. embedders: web origins whose pages may show races in a frame; `*` for all.
@@ -80,8 +81,7 @@ class Settings:
     advertise: str | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.port <= 65535:
-            raise BadSettings(f"--port is from 0 to 65535, not {self.port}")
+        self._check_addresses()
         if (self.tls_cert is None) != (self.tls_key is None):
             raise BadSettings("--tls-cert and --tls-key go together: give both, or neither")
         if not 0 < self.rate < math.inf or self.burst < 1:
@@ -106,9 +106,15 @@ class Settings:
                 raise BadSettings(f"--embed-in is a web origin, {_AS_AN_ORIGIN}, or * for all, not {embedder}")
         if self.workers < 1:
             raise BadSettings("--workers is at least 1")
+        self._check_cluster()
+
+    def _check_addresses(self) -> None:
+        if not self.host:
+            raise BadSettings("--host is an address or a name to listen on, and nothing is named: * is for everybody")
+        if not 0 <= self.port <= 65535:
+            raise BadSettings(f"--port is from 0 to 65535, not {self.port}")
         if self.metrics is not None and not 0 <= self.metrics_address[1] <= 65535:
             raise BadSettings(f"--metrics is a port from 0 to 65535, with or without an address before it, not {self.metrics}")
-        self._check_cluster()
 
     def _check_cluster(self) -> None:
         if (self.cluster is None) != (self.advertise is None):

@@ -28,7 +28,7 @@ logger = logging.getLogger("carpet")
 
 
 _OPTIONS: Final[dict[str, Any]] = {
-    "host": Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody."),
+    "host": Option(metavar="HOST", help="Address or name to listen on; 0.0.0.0 for everybody by IPv4, '*' by IPv6 too."),
     "port": Option(metavar="PORT", help="Port to listen on; 0 takes any free one."),
     "tls_cert": Option(metavar="FILE", help="PEM file with the certificate chain: serve wss:// instead of ws://."),
     "tls_key": Option(metavar="FILE", help="PEM file with the certificate's private key."),
@@ -220,7 +220,7 @@ async def _serve_once(
 def _invitation(url: str) -> str:
     """The invitation for a host at a terminal to pass on. url: where it listens, ws:// or wss://."""
     host = urlsplit(url).hostname
-    if host in ("0.0.0.0", "::"):  # noqa: S104  (compared, not bound)
+    if host in ("*", "0.0.0.0", "::"):  # noqa: S104  (compared, not bound)
         url = url.replace(urlsplit(url).netloc.rpartition(":")[0], "SERVER")
         more = "SERVER is this machine's name or address, as your friends reach it."
     elif host in ("127.0.0.1", "::1", "localhost"):

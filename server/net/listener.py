@@ -55,9 +55,12 @@ _STOPS = "the server is stopping"
 
 
 async def open_listeners(host: str, port: int, admission: Admission) -> tuple[int, list[SocketListener]]:
-    """The port (a free one if `port` is 0), and a listener for each of the host's addresses. Raises AddressUnavailable."""
+    """The port (a free one if `port` is 0), and a listener for each of the host's addresses. Raises AddressUnavailable.
+
+    host: `*` for all of IPv4 and IPv6.
+    """
     try:
-        listeners = await trio.open_tcp_listeners(port, host=host, backlog=BACKLOG)
+        listeners = await trio.open_tcp_listeners(port, host=None if host == "*" else host, backlog=BACKLOG)
     except OSError as error:
         why = error.strerror or str(error)
         raise AddressUnavailable(f"cannot listen on {host} port {port}: {why}; choose another with --host and --port") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import resource
+import socket
 import sqlite3
 import sys
 import urllib.request
@@ -37,6 +38,7 @@ from server.store.errors import StoreAway, StoreCorrupt, StoreError, StoreInUse
 from server.store.memory import MemoryStore
 from server.store.opening import open_store
 from server.store.store import Store
+from tests.ports import held_ports
 from tests.server.cluster.fake_redis import FakeRedis
 from tests.server.cluster.redis_server import redis_server
 from tests.server.net.wire import Client, open_house
@@ -176,6 +178,18 @@ async def test_an_ipv6_address_is_written_as_one() -> None:
             assert url.startswith("ws://[::1]:")
     except* AddressUnavailable:
         pytest.skip("no IPv6 here")
+
+
+async def test_a_server_for_everybody_is_reached_by_ipv4_and_by_ipv6() -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("no IPv6 here")
+    with held_ports(1) as (port,):
+        async with running(Settings(host="*", port=port)):
+            for host in ("127.0.0.1", "[::1]"):
+                answer = await trio.to_thread.run_sync(urllib.request.urlopen, f"http://{host}:{port}/healthz")
+                assert answer.read() == b"ok\n"
 
 
 async def test_cancelling_a_server_leaves_no_task_behind() -> None:

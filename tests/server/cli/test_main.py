@@ -112,6 +112,7 @@ def test_walk_prints_the_checked_walks(row: dict[str, object]) -> None:
         (("winrate", "chess", "--deals", "1"), "no rule set 'chess'"),
         (("winrate", "carpet", "--deals", "1", "--bots", "greedy,fish"), "no house bot 'fish'"),
         (("winrate", "carpet", "--deals", "1", "--first-seed", "xyz"), "--first-seed is 32 bytes"),
+        (("serve", "--host", ""), "nothing is named: * is for everybody"),
         (("serve", "--port", "65536"), "--port is from 0 to 65535"),
         (("serve", "--tls-cert", "cert.pem"), "--tls-cert and --tls-key go together"),
         (("serve", "--rate", "nan"), "--rate is a number above 0"),

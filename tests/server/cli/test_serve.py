@@ -80,6 +80,7 @@ async def test_sighup_stops_a_server_whose_terminal_is_closed_and_no_other(
     [
         ("ws://127.0.0.1:7777", ["http://127.0.0.1:7777", "carpet home ws://127.0.0.1:7777", "--host 0.0.0.0"]),
         ("ws://0.0.0.0:7777", ["http://SERVER:7777", "carpet home ws://SERVER:7777", "SERVER is this machine's name or address"]),
+        ("ws://*:7777", ["http://SERVER:7777", "carpet home ws://SERVER:7777", "SERVER is this machine's name or address"]),
         ("wss://[::]:443", ["https://SERVER:443", "carpet home wss://SERVER:443", "SERVER is this machine's name or address"]),
         ("wss://carpet.example:443", ["https://carpet.example:443", "carpet home wss://carpet.example:443"]),
     ],
