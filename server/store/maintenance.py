@@ -16,7 +16,7 @@ from protocol.record import BadRecord, Record
 from server.race.audit import audit
 from server.store import schema
 from server.store.compaction import batches
-from server.store.connections import brief_reading, translated
+from server.store.connections import brief_reading, open_private, translated
 from server.store.database import open_database
 from server.store.documents import BadDocument, decode_commands, decode_record
 from server.store.errors import StoreCorrupt, StoreError, StoreUnavailable
@@ -118,8 +118,9 @@ def backup(target: Path, where: str | None) -> BackedUp:
     with brief_reading(location) as sql:
         schema.known(sql)
         try:
-            # 0o600: it holds the secrets of deals.
-            os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600))
+            # One that a copy left which was killed. Private: it holds the secrets of deals.
+            partial.unlink(missing_ok=True)
+            os.close(open_private(partial))
             _copy(sql, location, partial)
             partial.rename(target)
             _sync(target.parent)

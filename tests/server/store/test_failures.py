@@ -260,6 +260,8 @@ def test_what_the_superuser_makes_belongs_to_the_owner_of_its_folder(tmp_path: P
         made_files = sorted(tmp_path.iterdir())
         assert [file.name.removeprefix(path.name) for file in made_files] == ["", "-shm", "-wal", ".lock"]
         assert {(file.stat().st_uid, file.stat().st_gid) for file in made_files} == {(1234, 2345)}
+    copy = backup(tmp_path / "copy", str(path)).target.stat()
+    assert (copy.st_uid, copy.st_gid, copy.st_mode & 0o777) == (1234, 2345, 0o600)
 
 
 # ---- the log of a killed server
