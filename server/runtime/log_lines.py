@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 from contextvars import ContextVar
+from datetime import datetime
 from typing import TextIO
 
 connection: ContextVar[str] = ContextVar("connection", default="")
@@ -21,7 +22,7 @@ def log_to(stream: TextIO = sys.stderr, *, level: int | str, as_json: bool) -> N
     """Log everything to this stream."""
     handler = logging.StreamHandler(stream)
     handler.addFilter(_about)
-    handler.setFormatter(JsonLines() if as_json else logging.Formatter(_TEXT))
+    handler.setFormatter(JsonLines() if as_json else _Lines(_TEXT))
     logging.basicConfig(level=level, handlers=[handler])
 
 
@@ -32,12 +33,20 @@ def _about(record: logging.LogRecord) -> bool:
     return True
 
 
-class JsonLines(logging.Formatter):
+class _Lines(logging.Formatter):
+    """With times that say how far they are from UTC: logs of several machines are read together, and an hour comes twice in autumn."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802  (the library calls it that)
+        del datefmt
+        return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
+
+
+class JsonLines(_Lines):
     """One object per line: time, level, logger, message; connection and race if there is one; the traceback of an exception."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{int(record.msecs):03d}",
+            "time": self.formatTime(record),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),

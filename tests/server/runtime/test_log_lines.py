@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -44,6 +45,22 @@ def test_a_line_says_which_connection_and_race_it_is_about(*, as_json: bool) -> 
     else:
         assert first.endswith("INFO carpet.test [connection=17 race=ABCDEF-1-00]: heard this")
         assert second.endswith("INFO carpet.test: and that")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_time_says_how_far_it_is_from_utc(monkeypatch: pytest.MonkeyPatch, *, as_json: bool) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_700_000_000.25)
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_250_000_000)
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    try:
+        time.tzset()
+        with logging_to(as_json=as_json) as (log, written):
+            log.info("heard this")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    line = written.getvalue()
+    assert (json.loads(line)["time"] if as_json else line.split()[0]) == "2023-11-15T03:43:20.250+05:30"
 
 
 def test_a_line_of_json_stays_one_line() -> None:
