@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import platform
 import secrets
 import ssl
 import sys
@@ -56,6 +57,7 @@ from server.store.errors import StoreAway
 from server.store.journal import Journal
 from server.store.opening import open_store
 from server.store.store import Store
+from server.store.tables import VERSION
 from server.store.takeover import TakenOver
 from server.store.upkeep import look_after
 from server.tournaments.pairing_worker import pair_next
@@ -259,12 +261,16 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     directory_available=(lambda: cluster.directory.available) if cluster is not None else None,
                 )
                 with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
-                    yield _url(settings.host, port, secure=tls is not None)
-                await _end(cluster, dispatch, journal, rooms, tournaments)
+                    url = _url(settings.host, port, secure=tls is not None)
+                    # Opening the store has brought its tables to this version.
+                    logger.info("%s with Python %s, schema %s: listening on %s", SOFTWARE, platform.python_version(), VERSION, url)
+                    yield url
+                left = await _end(cluster, dispatch, journal, rooms, tournaments)
             nursery.cancel_scope.cancel()
     finally:
         # Not in a thread: a cancelled task cannot await any more, and closing a file takes no time.
         store.close()
+    logger.info("stopped; races that stand still until another server carries on with them: %d", left)
 
 
 def tls_of(settings: Settings) -> ssl.SSLContext | None:
@@ -421,20 +427,23 @@ def _topics(tournaments: TournamentService, loads: Loads, rooms: Rooms) -> tuple
     )
 
 
-async def _end(cluster: Cluster | None, dispatch: Dispatch, journal: Journal, rooms: Rooms, tournaments: TournamentService) -> None:
-    """Close all rooms and write what is still to be written. A node then leaves its cluster, and sends its players on."""
+async def _end(cluster: Cluster | None, dispatch: Dispatch, journal: Journal, rooms: Rooms, tournaments: TournamentService) -> int:
+    """Close all rooms and write what is still to be written. A node then leaves its cluster, and sends its players on. Gives how many races
+    are to go on at another server.
+    """
     if cluster is not None:
         await cluster.node.take_no_more()
         dispatch.forwarding.begin_to_leave()
     journal.hurry()
     tournaments.stop()
-    await rooms.stop()
+    left = await rooms.stop()
     journal.close()
     await journal.ended()
     if cluster is not None:
         await cluster.node.leave()
         cluster.directory.bus.publish(LEAVING, b"")
         await dispatch.forwarding.send_away()
+    return left
 
 
 def _url(host: str, port: int, *, secure: bool) -> str:

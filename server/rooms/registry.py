@@ -291,8 +291,10 @@ class Rooms:
         """The rooms of its tables."""
         return tuple(self._of_tournaments.get(tournament, ()))
 
-    async def stop(self) -> None:
-        """Open no more rooms and close the open ones; returns when the last one has told its members."""
+    async def stop(self) -> int:
+        """Open no more rooms and close the open ones; returns when the last one has told its members. Gives how many races are to go on at
+        the next server.
+        """
         self._stopping = True
         races = sum(room.is_kept and room.summary.phase != "over" for room in self._rooms.values())
         for room in list(self._rooms.values()):
@@ -304,6 +306,7 @@ class Rooms:
                 "the database could not be written before the end; the next server carries on with %s from what was acknowledged",
                 counted(races, "race"),
             )
+        return races if self._keeps else 0
 
     def outage(self, outage: Outage | None) -> None:
         """The journal cannot write, or (None) it can again. During an outage no time passes in rooms, and none are opened."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import platform
 import resource
 import socket
 import sqlite3
@@ -37,6 +38,7 @@ from server.store.database import open_database
 from server.store.errors import StoreAway, StoreCorrupt, StoreError, StoreInUse
 from server.store.memory import MemoryStore
 from server.store.opening import open_store
+from server.store.schema import newest
 from server.store.store import Store
 from tests.ports import held_ports
 from tests.server.cluster.fake_redis import FakeRedis
@@ -156,6 +158,24 @@ async def test_after_the_end_a_room_is_there_at_the_next_server_too(tmp_path: Pa
         await again.ask(LeaveRace(), Left)
     async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
         assert (await Client(line).hello("Ann", token)).room is None
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_the_log_says_first_what_runs_where_and_last_how_many_races_stand_still(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, is_kept: bool
+) -> None:
+    caplog.set_level("INFO")
+    settings = Settings(port=0, database=str(tmp_path / "carpet.sqlite3") if is_kept else "memory")
+    async with running(settings) as url, connect(url, subprotocols=[Subprotocol(MSGPACK)]) as line:
+        begun = [record.getMessage() for record in caplog.records]
+        ann = Client(line)
+        await ann.hello("Ann")
+        await ann.open(seats=1, countdown_s=1)
+        await ann.ready()
+        await ann.hear_of(Started)
+    assert f"{SOFTWARE} with Python {platform.python_version()}, schema {newest()}: listening on {url}" in begun
+    stands = int(is_kept)
+    assert caplog.records[-1].getMessage() == f"stopped; races that stand still until another server carries on with them: {stands}"
 
 
 async def test_a_room_is_not_brought_back_after_hours(tmp_path: Path) -> None:

@@ -509,7 +509,7 @@ def test_nothing_is_raised_within_an_except_star() -> None:
 def test_serve_whose_reader_has_left_ends_and_does_not_blame_the_address() -> None:
     ours, its = os.pipe()
     os.close(ours)
-    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", "0", "--database", "memory"]
+    command = [sys.executable, "-m", "server.cli.main", "serve", "--port", "0", "--database", "memory", "--log-level", "warning"]
     ran = subprocess.run(command, cwd=ROOT, stdout=its, stderr=subprocess.PIPE, timeout=30, check=False)
     os.close(its)
     assert (ran.returncode, ran.stderr) == (1, b"")
