@@ -176,20 +176,32 @@ import signal, sys
 class Strike:
     def find_spec(self, name, path, target=None):
         if name == "server.cli.serve":
-            exec("signal.raise_signal(signal.SIGINT)")
+            signal.raise_signal(signal.{number})
 
 sys.meta_path.insert(0, Strike())
 
 from server.cli.main import main
-main(["rules", "list"])
+main()
 """
+
+
+def struck(number: signal.Signals, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command that is sent this signal while it is being loaded."""
+    command = [sys.executable, "-c", STRUCK.format(number=number.name), *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
 def test_an_interrupt_while_commands_are_loaded_is_a_status() -> None:
-    command = [sys.executable, "-c", STRUCK]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ran = struck(signal.SIGINT, "rules", "list")
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
+@pytest.mark.slow
+def test_sighup_does_not_end_a_server_that_is_just_starting_outside_a_terminal() -> None:
+    assert struck(signal.SIGHUP, "serve", "--host", "").returncode == 2
+    # No other command waits for certificates.
+    assert struck(signal.SIGHUP, "rules", "list").returncode == -signal.SIGHUP
 
 
 @pytest.mark.parametrize(("arguments", "commands"), [((), "serve verify rules"), (("rules",), "list perft walk")])
