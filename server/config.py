@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from protocol import DEFAULT_PORT
 from server.net.connection_limits import TrustedProxies
@@ -121,12 +121,13 @@ class Settings:
             raise BadSettings("--cluster and --advertise go together: give both, or neither")
         if self.cluster is None or self.advertise is None:
             return
-        if urlsplit(self.cluster).scheme not in ("redis", "rediss"):
+        engine, url = _read_url(self.cluster), _read_url(self.advertise)
+        if engine is None or engine.scheme not in ("redis", "rediss"):
             raise BadSettings("--cluster is the URL of a Valkey or Redis: redis://HOST:6379/0, or rediss:// with TLS")
         if not (self.database or "").startswith(("postgresql://", "postgres://", "postgresql+")):
             raise BadSettings("the servers of one place share a PostgreSQL: give --database postgresql://… too")
-        url = urlsplit(self.advertise)
-        if url.scheme not in ("ws", "wss") or not url.hostname or url.username or url.query or url.fragment or len(self.advertise) > 200:
+        is_plain = url is not None and not (url.username or url.query or url.fragment) and len(self.advertise) <= 200
+        if url is None or not is_plain or url.scheme not in ("ws", "wss") or not url.hostname:
             raise BadSettings("--advertise is the address at which players reach this server, such as wss://n2.carpet.example")
         if url.hostname in ("0.0.0.0", "::"):  # noqa: S104  (nothing is bound here)
             raise BadSettings(f"no player reaches a server at {url.hostname}: --advertise is an address that they can connect to")
@@ -154,6 +155,15 @@ DEFAULTS: Final = Settings()
 def _is_origin(text: str) -> bool:
     found = _ORIGIN.fullmatch(text)
     return found is not None and int(found[1] or 0) <= 65535
+
+
+def _read_url(text: str) -> SplitResult | None:
+    """None if nobody can connect to it: with a port that is none, for example."""
+    try:
+        url = urlsplit(text)
+        return url if url.port != 0 else None
+    except ValueError:
+        return None
 
 
 def admin_socket_of(database: str | None) -> Path | None:

@@ -135,7 +135,8 @@ def test_what_cannot_be_is_said_in_one_sentence_with_status_2(arguments: tuple[s
 
 def test_serve_takes_its_database_from_the_environment_as_the_other_commands_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CARPET_DATABASE", "postgresql://carpet@db/carpet")
-    assert "--advertise is the address" in complaint(run("serve", "--cluster", "redis://cache", "--advertise", "nowhere"))
+    for wrong in ("nowhere", "wss://n2:99999", "wss://n2:0", "wss://[::1"):
+        assert "--advertise is the address" in complaint(run("serve", "--cluster", "redis://cache", "--advertise", wrong))
     assert "no player reaches a server at 0.0.0.0" in complaint(
         run("serve", "--cluster", "redis://cache", "--advertise", "ws://0.0.0.0:7777")
     )
