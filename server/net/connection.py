@@ -359,6 +359,9 @@ class Connection(Caller):
             self._count(outgoing.message)
 
     def _count(self, answer: ServerMessage) -> None:
+        if isinstance(answer, Error) and answer.code == ErrorCode.HOST_SAYS:
+            # It answers nothing, least of all a move that waits for its answer, and nothing went wrong.
+            return
         # A repeated move is answered with a current view. It clears the time too, so that the next move is timed from its own reading.
         read_at, self._move_read_at = self._move_read_at, None
         if isinstance(answer, PlayerView):

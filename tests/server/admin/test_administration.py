@@ -322,6 +322,8 @@ async def test_what_the_host_says_is_heard_by_all_who_have_said_hello_and_change
             error = await client.error()
             assert (error.code, error.fault, error.ref) == (ErrorCode.HOST_SAYS, Fault.SERVER, 0)
             assert error.message == "The host of this server has a message for everybody. (We restart at eight.)"
+        # Nothing went wrong, so monitoring hears of no error.
+        assert house.dispatch.traffic.errors == {}
         await ann.say(Resign(race=1, seat=0))
         await bob.hear_of(Result)
         assert await wrong(host, Question(noun="connections", verb="say", text=" ")) == "there is nothing to say"
