@@ -22,6 +22,12 @@ logger = logging.getLogger("carpet.store")
 
 NODES_SINCE: Final = "0010"
 
+_PROBES: Final = {
+    "sqlite": "SELECT 0 AS is_read_only",
+    # Its host may have made it so, as some do when its disk is nearly full, or it has become the copy of another server.
+    "postgresql": "SELECT current_setting('transaction_read_only') = 'on' AS is_read_only",
+}
+
 
 def _check_folder(path: Path) -> None:
     """Make the usual folder. Any other one has to be there: somebody named it, and with a typing error a club would begin anew."""
@@ -115,6 +121,12 @@ class DatabaseStore(Store):
             raise StoreUnavailable(
                 f"{path} is another file than the one that the server runs on: put that one back, or start the server again"
             )
+
+    def probe(self) -> None:
+        with self._writing() as sql:
+            row = sql.row(_PROBES[sql.dialect])
+            if row is None or row.is_read_only:
+                raise StoreUnavailable(f"{self._location} is read-only just now")
 
     def checkpoint(self) -> bool:
         path = self._location.path

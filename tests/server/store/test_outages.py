@@ -168,6 +168,22 @@ async def test_a_postgres_server_that_goes_and_comes_back_is_waited_for(postgres
         proxy.cut()
 
 
+async def test_a_postgres_that_has_become_read_only_is_noticed_without_a_write_and_goes_on_when_it_is_no_more(postgres: str) -> None:
+    store = await trio.to_thread.run_sync(open_database, postgres)
+    async with journalling(store) as journal:
+        # The next connection may write again.
+        await journal.tidy(only_read, store)
+        await outage(journal, "is read-only just now")
+        await journal.write(made("anna"))
+        assert journal.available
+    await trio.to_thread.run_sync(store.close)
+
+
+def only_read(store: DatabaseStore) -> None:
+    with store._writing() as sql:
+        sql.rows("SELECT set_config('default_transaction_read_only', 'on', false)")
+
+
 async def test_a_file_that_is_locked_for_longer_than_a_statement_waits_is_waited_for(empty_sqlite: str) -> None:
     told: list[StoreError | None] = []
     with closing(open_database(empty_sqlite)) as store, closing(sqlite3.connect(empty_sqlite, isolation_level=None)) as other:
