@@ -114,13 +114,15 @@ class ClusterNode:
 
     async def join(self) -> None:
         """Get the lease. An earlier process with this URL may have to lose it first. Raises StoreError."""
-        until = trio.current_time() + TWIN_S
+        until, is_told = trio.current_time() + TWIN_S, False
         while not await self._journal.tidy(self._store.join, self.url):
             if trio.current_time() >= until:
                 raise AddressTaken(
                     f"another carpet-server is at {self.url}: each one of a place needs an address of its own, given by --advertise"
                 )
-            logger.info("waiting for the lease of an earlier server at %s to end", self.url)
+            if not is_told:
+                logger.info("waiting up to %d seconds for the lease of an earlier server at %s to end", TWIN_S, self.url)
+                is_told = True
             await trio.sleep(1.0)
         await self._renew()
         self._check_clock()

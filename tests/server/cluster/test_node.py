@@ -116,11 +116,17 @@ async def test_a_node_whose_clock_is_an_hour_off_says_so_when_it_joins(
     assert warned == ([f"the clock of this server is {told} that of the database: synchronize both over the network"] if told else [])
 
 
-async def test_a_node_whose_url_another_one_has_says_which_option_names_its_own(autojump_clock: MockClock) -> None:
+async def test_a_node_whose_url_another_one_has_says_once_that_it_waits_and_then_which_option_names_its_own(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "carpet")
     store = FakeStore()
     store.join = lambda url: False  # type: ignore[method-assign]
     with pytest.raises(AddressTaken, match=r"ws://one.* given by --advertise"):
         await node_of(store).join()
+    assert [record.getMessage() for record in caplog.records] == [
+        "waiting up to 15 seconds for the lease of an earlier server at ws://one to end"
+    ]
 
 
 async def test_a_node_that_is_about_to_leave_ends_what_it_takes_over_takes_nothing_more_and_holds_its_lease(
