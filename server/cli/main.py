@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from protocol import INTERRUPTED
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Entry point of `carpet-server`."""
+    _open_closed_streams()
     if arguments is None and sys.argv[1:2] == ["serve"] and not sys.stderr.isatty():
         # Outside a terminal SIGHUP means the certificate, and the server needs a while until it heeds it: it would end by it.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -23,6 +25,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         status = INTERRUPTED
     sys.exit(status)
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that are closed. Python has None in their place, and the next file that is opened gets the number of one:
+    what another program writes there, such as a worker, would go into that file.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # It gets the lowest number that is free.
+            opened = open(os.devnull, "r" if name == "stdin" else "w")  # noqa: SIM115  (for as long as the process runs)
+            os.set_inheritable(opened.fileno(), True)
+            setattr(sys, name, opened)
 
 
 if __name__ == "__main__":

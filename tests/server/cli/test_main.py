@@ -447,6 +447,22 @@ def test_serve_says_where_it_listens_and_stops_on_a_signal_with_status_0(number:
 
 
 @pytest.mark.slow
+def test_serve_runs_with_its_standard_output_closed_and_opens_no_file_in_its_place(tmp_path: Path) -> None:
+    command = ["sh", "-c", 'exec "$0" -m server.cli.main serve --port 0 --database "$1" >&-', sys.executable, str(tmp_path / "races")]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            logged = next(line for line in process.stderr if "listening on" in line or "Error" in line)
+            assert "listening on ws://127.0.0.1:" in logged
+            if Path("/proc/self/fd").exists():
+                assert Path(f"/proc/{process.pid}/fd/1").readlink() == Path(os.devnull)
+            process.terminate()
+            assert process.wait(timeout=30) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [(), ("--plain-sockets",)])
 def test_no_token_is_logged_however_much_is(monkeypatch: pytest.MonkeyPatch, kind: tuple[str, ...]) -> None:
     # The library shortens what it logs, but not every message that has a token is long.
