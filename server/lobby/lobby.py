@@ -102,12 +102,15 @@ class Lobby:
 
     async def run(self) -> None:
         """Tell the followers of changes until cancelled."""
+        due = math.inf
         while True:
-            # Moves do not count as changes of rooms, so running races have to be looked at.
-            with trio.move_on_after(PROGRESS_S if self._followers and self._running else math.inf) as looking:
+            # Moves do not count as changes of rooms, so running races have to be looked at, however often somebody comes to follow.
+            due = min(due, trio.current_time() + PROGRESS_S) if self._followers and self._running else math.inf
+            with trio.move_on_at(due):
                 await self._wake.wait()
             self._wake = trio.Event()
-            if self._changed or looking.cancelled_caught:
+            if self._changed or trio.current_time() >= due:
+                due = math.inf
                 self._tell()
                 await trio.sleep(INTERVAL_S)
 

@@ -17,7 +17,7 @@ from protocol.server_messages import Lobby as LobbyMessage
 from protocol.server_messages import LobbyChanges
 from protocol.views import RaceOptions, RunningRaceInfo, SeriesOptions
 from server.lobby.bans import Bans
-from server.lobby.lobby import EMPTY, INTERVAL_S, Lobby, merged
+from server.lobby.lobby import EMPTY, INTERVAL_S, PROGRESS_S, Lobby, merged
 from server.lobby.matchmaker import Matchmaker, Seeker
 from server.lobby.players import Players
 from server.rooms.closest_races import LISTED
@@ -261,6 +261,19 @@ async def test_how_far_races_are_is_told_when_it_has_changed_and_at_most_twice_a
     assert heard < len(times) <= heard + 11
     assert all(after - before >= INTERVAL_S - 1e-6 for before, after in pairwise(times[1:]))
     assert ann.last.running[0].seats[0].home == player.view.home
+
+
+async def test_how_far_races_are_is_told_however_often_somebody_comes_to_follow(venue: Venue) -> None:
+    table, ann, eve = venue.table, Follower(), Follower()
+    player = table.guest("A")
+    room = await table.racing(player, table.guest("B"), deal="143")
+    venue.lobby.follow(ann)
+    assert player.view is not None
+    player.move(room, next(move for move in player.view.moves if move != "s"))
+    for _ in range(4):
+        await trio.sleep(PROGRESS_S / 2)
+        venue.lobby.follow(eve)
+    assert ann.last.running[0].seats[0].home == 5
 
 
 async def test_how_long_races_have_run_is_told_anew_after_an_outage(venue: Venue) -> None:
