@@ -226,13 +226,18 @@ class _Screen(urwid.display.raw.Screen):
             super()._stop()
 
     @property
+    def keys(self) -> int:
+        """The file descriptor that keys come from. Where standard input is a record, it is not that."""
+        return self._term_input_file.fileno()
+
+    @property
     def _awaits_answers(self) -> bool:
         """Whether the terminal has yet to answer what it was asked at the start, by urwid, which modes it knows."""
         return bool(getattr(self, "_mode_queries_pending", None))
 
     def _take_answers(self) -> None:
         """Read what is still to be answered, where the end comes soon after the start: the shell would take it for typed."""
-        keys = self._term_input_file.fileno()
+        keys = self.keys
         while self._awaits_answers and (left_s := self._answered_by_s - time.monotonic()) > 0 and select.select([keys], [], [], left_s)[0]:
             self.parse_input(None, None, self.get_available_raw_input())
 
@@ -367,13 +372,12 @@ class Terminal:
     def take_again(self) -> None:
         """Draw all of it and have keys come one by one, after this process was stopped: a shell may have had the terminal meanwhile."""
         screen = self._screen
-        if not isinstance(screen, urwid.display.raw.Screen) or not screen.started:
+        if not isinstance(screen, _Screen) or not screen.started:
             return
         with contextlib.suppress(OSError):
-            keys = sys.stdin.fileno()
-            if os.tcgetpgrp(keys) != os.getpgrp():
+            if os.tcgetpgrp(screen.keys) != os.getpgrp():
                 return  # it goes on in the background
-            if termios.tcgetattr(keys)[3] & termios.ICANON:
+            if termios.tcgetattr(screen.keys)[3] & termios.ICANON:
                 screen.stop()
                 screen.start()
         screen.clear()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -67,6 +70,25 @@ def test_a_record_from_a_pipe_leaves_the_keys_to_the_terminal(tmp_path: Path, fi
         screen.wait_for(f"paused x1   0:00.0 / {END}")
         screen.type("]")
         screen.wait_for("1. a4")
+        screen.type("q")
+        screen.wait_for_end()
+        assert screen.given_back()
+
+
+def test_a_record_from_standard_input_is_still_shown_key_by_key_after_a_stop(tmp_path: Path, file: Path) -> None:
+    command = f"exec {shlex.quote(sys.executable)} -m client.cli.main replay - < {shlex.quote(str(file))}"
+    with terminal(tmp_path, "sh", "-c", command) as screen:
+        screen.wait_for(f"paused ×1   0:00.0 / {END}")
+        screen.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, screen.process.pid, os.WSTOPPED)
+        # As a shell does, to read its next command.
+        modes = termios.tcgetattr(screen.its)
+        modes[3] |= termios.ICANON | termios.ECHO
+        termios.tcsetattr(screen.its, termios.TCSANOW, modes)
+        screen.clear()
+        screen.process.send_signal(signal.SIGCONT)
+        screen.wait_for(f"paused ×1   0:00.0 / {END}")
+        screen.expect(lambda _: bool(termios.tcgetattr(screen.its)[3] & termios.ICANON), False)
         screen.type("q")
         screen.wait_for_end()
         assert screen.given_back()
