@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -23,7 +24,7 @@ from client.connection.address import Address, parse_address
 from client.connection.errors import Failure
 from client.connection.http import fetch_history, fetch_record
 from client.local.kept_races import kept_races
-from client.storage.bests import BestsStore, counts
+from client.storage.bests import BestsError, BestsStore, counts
 from client.storage.evidence import EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore, home_folder
 from client.storage.saved_records import keep_record, kept_records, record_path
@@ -209,42 +210,59 @@ LATE_AMONG: Final = 20
 def catch_up() -> None:
     """Get the records of races whose result never came here: the player had left, forfeited or lost the line, or the deal was still secret.
 
-    If that of the very last race cannot be had, this says why, since another race then stands as the last one.
+    If that of the very last race cannot be had, this says why, since another race then stands as the last one. Races that could not be
+    counted among the best times before are counted now.
     """
     folder = home_folder()
-    seen_here = [seen for seen in EvidenceStore(folder).read() if seen.first_view is not None]
-    kept = {nonce for record in kept_records(folder) for nonce in record.deal.nonces} if seen_here else set[str]()
+    # The two races of a swap have the same nonces.
+    seen_here = {(seen.race, seen.nonce): seen for seen in EvidenceStore(folder).read() if seen.first_view is not None}
+    records = kept_records(folder) if seen_here else ()
+    kept = {(record.race, nonce): record for record in records for nonce in record.deal.nonces if (record.race, nonce) in seen_here}
+    late: list[str] = []
     lacks = ""
     failed: dict[str, str] = {}  # by server, so that one that does not answer is waited for once
-    for seen in seen_here:
+    for own, seen in seen_here.items():
         lacks = ""
-        if seen.nonce in kept:
+        if own in kept:
             continue
         address = parse_address(seen.url)
+        race = f"carpet: your race {clean_chat(seen.code)} at {address.place}"
+        found: Record | str
         try:
             found = failed.get(address.url) or _late_record(address, seen)
-            if not isinstance(found, str):
-                keep_record(folder, found.record, late=True)
-                if found.seat is not None and counts(found.record, found.seat):
-                    BestsStore(folder).add(found.record, found.seat)
-                continue
         except Failure as error:
             found = failed[address.url] = str(error)
-        except OSError as error:
-            found = f"It cannot be written: {error.strerror}."
-        lacks = f"carpet: your race {clean_chat(seen.code)} at {address.place} is not kept here. {found}"
+        if isinstance(found, Record):
+            try:
+                keep_record(folder, found, late=True)
+            except OSError as error:
+                found = f"It cannot be written: {error.strerror}."
+            else:
+                kept[own] = found
+                late.append(race)
+        if isinstance(found, str):
+            lacks = f"{race} is not kept here. {found}"
     if lacks:
-        complain(f"{lacks} The race before it stands as your last one." if kept else lacks)
+        complain(f"{lacks} The race before it stands as your last one." if record_path(folder, None).exists() else lacks)
+    try:
+        _count(kept)
+    except BestsError as error:
+        # Of those that were kept before, most have been counted; if the file cannot be read, nobody knows which.
+        if late:
+            complain(f"{late[-1]} is kept here, but not counted among your best times. {error}")
 
 
-class _Late(NamedTuple):
-    """A record and the player's own seat in it, if the server says which."""
+def _count(races: Mapping[tuple[int, str], Record]) -> None:
+    """Count what has not been counted. races: by their numbers and the player's own nonces. Raises BestsError."""
+    store = BestsStore(home_folder())
+    counted = store.read().counted if races else ()
+    for (_, nonce), record in races.items():
+        seat = record.deal.nonces.index(nonce)
+        if record.digest not in counted and counts(record, seat):
+            store.add(record, seat)
 
-    record: Record
-    seat: int | None
 
-
-def _late_record(address: Address, seen: SeenRace) -> _Late | str:
+def _late_record(address: Address, seen: SeenRace) -> Record | str:
     """The record of a race that was seen to begin, or why there is none. Raises PageRefused, NotAPage, LinkError."""
     folder = home_folder()
     store = IdentityStore(folder)
@@ -258,7 +276,7 @@ def _late_record(address: Address, seen: SeenRace) -> _Late | str:
                 continue
             record = fetch_record(address, race.id)
             if seen.nonce in record.deal.nonces:
-                return _Late(record, race.seat)
+                return record
     return "The server has no record of it yet: it may still be going on, or others may still play its deal."
 
 

@@ -7,20 +7,22 @@ caller decides which races are the player's own practice.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct, field
 
 from client.connection.errors import Failure
+from client.storage.evidence import KEPT as SEEN_KEPT
 from client.storage.files import DocumentFile, Versioned
+from client.storage.saved_records import KEPT as RECORDS_KEPT
 from protocol.record import Record
 
 Count = Annotated[int, Meta(ge=0, lt=2**31)]
 Milliseconds = Annotated[int, Meta(ge=0, lt=2**53)]
 RulesId = Annotated[str, Meta(min_length=1, max_length=32, pattern="^[a-z0-9-]+$")]
 
-REMEMBERED = 64
-"""Digests of the races counted last. A race is counted at its end, or hours later when a window comes back to it."""
+REMEMBERED: Final = RECORDS_KEPT + SEEN_KEPT
+"""Digests of the races counted last. So no race is counted twice whose record is kept, as all are, or comes late."""
 
 
 class Best(Struct, frozen=True, kw_only=True):

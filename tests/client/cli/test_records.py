@@ -17,7 +17,7 @@ from client.storage.evidence import Entry, EvidenceStore, SeenRace
 from client.storage.identity import IdentityStore
 from client.storage.saved_records import keep_record
 from protocol.pages import History
-from protocol.record import from_json, sealed, to_json
+from protocol.record import Record, from_json, sealed, to_json
 from protocol.run_messages import DailyDeal
 from protocol.views import SharedDeal
 from tests.client.cli.test_main import run
@@ -273,14 +273,61 @@ def test_a_race_whose_record_cannot_be_had_is_named_and_what_is_kept_is_shown(
     assert told.endswith("The race before it stands as your last one."), "and not as if it were that one"
 
 
-def left_early(server: PageServer, home: Path) -> None:
-    """This machine's Anna has seen the race of RECORD begin, and nothing after that."""
+def test_a_late_race_that_cannot_be_counted_keeps_no_other_from_being_fetched_and_is_counted_later(
+    capsys: pytest.CaptureFixture[str], server: PageServer, home: Path
+) -> None:
+    records = (RECORD, raced_next("9" * 32))
+    left_early(server, home, *records)
+    answer_with(server, *records)
+    (home / "bests.json").write_text("{broken")
+    ran = run(capsys, "history")
+    assert [line.split()[-1] for line in ran.out.splitlines()] == ["id", *(record.id for record in reversed(records))]
+    told = " ".join(ran.err.split())
+    place = server.url.removeprefix("ws://")
+    kept = f"carpet: your race HKTRWM at {place} is kept here, but not counted among your best times. The file {home}/bests.json with"
+    assert (told.startswith(kept), told.count("carpet: ")) == (True, 1)
+    asked = len(server.asked)
+    assert run(capsys, "history").err == "", "it is told once"
+    (home / "bests.json").unlink()
+    for _ in range(2):
+        assert json.loads(run(capsys, "best", "--json").out)["rules"][RECORD.rules]["tries"] == 2
+    assert len(server.asked) == asked
+
+
+def test_of_a_swap_either_race_is_fetched_though_they_have_the_same_nonces(
+    capsys: pytest.CaptureFixture[str], server: PageServer, home: Path
+) -> None:
+    second = raced_next(RECORD.deal.nonces[0])
+    left_early(server, home, RECORD, second)
+    keep_record(home, RECORD, late=True)
+    answer_with(server, second)
+    ran = run(capsys, "history")
+    assert (ran.err, [line.split()[-1] for line in ran.out.splitlines()]) == ("", ["id", second.id, RACE])
+    assert json.loads(run(capsys, "best", "--json").out)["rules"][RECORD.rules]["tries"] == 2
+
+
+def left_early(server: PageServer, home: Path, *records: Record) -> None:
+    """This machine's Anna has seen the races of these records begin, or that of RECORD, and nothing after that."""
     IdentityStore(home).keep(server.url, Identity("Anna", "token"))
-    seen = SeenRace(
-        url=server.url, code="HKTRWM", race=RECORD.race, commitment="c" * 64, nonce=RECORD.deal.nonces[0], first_view=first_view()
-    )
-    EvidenceStore(home).keep(replace(seen, code="NEVER", nonce="e" * 32, first_view=None))
-    EvidenceStore(home).keep(seen)
+    never = SeenRace(url=server.url, code="NEVER", race=RECORD.race, commitment="c" * 64, nonce="e" * 32)
+    EvidenceStore(home).keep(never)
+    for raced_here in records or (RECORD,):
+        seen = replace(never, code="HKTRWM", race=raced_here.race, nonce=raced_here.deal.nonces[0], first_view=first_view())
+        EvidenceStore(home).keep(seen)
+
+
+def raced_next(nonce: str) -> Record:
+    """The record of the race after that of RECORD in the same room, with this nonce of Anna's."""
+    deal = replace(RECORD.deal, nonces=(nonce, *RECORD.deal.nonces[1:]))
+    race, started_at_ms = RECORD.race + 1, RECORD.started_at_ms + 1
+    return sealed(replace(RECORD, id=f"HKTRWM-{race}-0a1b2c3d4e5f", race=race, started_at_ms=started_at_ms, deal=deal))
+
+
+def answer_with(server: PageServer, *records: Record) -> None:
+    """The server tells of these races in Anna's history, and gives their records."""
+    told = replace(HISTORY, races=tuple(replace(HISTORY.races[0], id=record.id, race=record.race) for record in records))
+    pages = {f"/races/{record.id}.json": to_json(record).encode() for record in records}
+    server.script = lambda target: page(pages.get(target, msgspec.json.encode(told)))
 
 
 @pytest.mark.parametrize("command", ["verify", "review", "replay"])

@@ -8,10 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from msgspec import structs
+from msgspec import json, structs
 
 from client.storage import files
 from client.storage.bests import Best, BestChange, Bests, BestsError, BestsStore, after_race, counts
+from client.storage.saved_records import KEPT
 from client.text.runs import best_sentence
 from protocol.record import Record, sealed
 from tests.client import scenes
@@ -107,6 +108,14 @@ def test_a_race_that_two_windows_have_seen_to_its_end_is_one_try(tmp_path: Path)
     assert best_sentence(change) == "Your best is 3:12.4. 1 try, 1 all home."
     assert second.read().rules == {"carpet": change.after}
     assert second.add(race(number=2), 0).after.tries == 2
+
+
+def test_no_race_is_a_second_try_while_its_record_is_kept(tmp_path: Path) -> None:
+    later = [f"{number:064x}" for number in range(KEPT - 1)]
+    (tmp_path / "bests.json").write_bytes(json.encode(Bests(counted=(race().digest, *later))))
+    for number in (1, 2, 1):
+        BestsStore(tmp_path).add(race(number=number), 0)
+    assert BestsStore(tmp_path).read().rules["carpet"].tries == 1
 
 
 @pytest.mark.parametrize("carpet", ['"carpet": {"tries": -1}', '"carpet": {"best_ms": "soon"}', '"\\u001b[2J": {}'])
