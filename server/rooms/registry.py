@@ -274,15 +274,15 @@ class Rooms:
         return self._seated.get(player)
 
     def check_free(self, player: str) -> None:
-        """Raises Refusal `room/already-in-one` for a player who holds a seat."""
+        """Raises Refusal `room/already-in-one` for a player who holds a seat in a room that is not about to be gone."""
         room = self._seated.get(player)
-        if room is not None:
+        if room is not None and not room.is_closed:
             raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {room.code}")
 
     def given_up_for(self, options: RaceOptions, player: str) -> Room | None:
         """The room that this player leaves for a race with these options, if nobody else waits in it."""
         room = self._seated.get(player)
-        if room is None or room.spec is not None or room.options == options or not room.has_begun:
+        if room is None or room.is_closed or room.spec is not None or room.options == options or not room.has_begun:
             return None
         others = any(seat.player not in (None, player) and seat.bot is None for seat in room.summary.seats)
         return room if room.summary.phase == "waiting" and room.summary.number == 1 and not others else None

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 
 import pytest
 import trio
 from msgspec.structs import replace
 from trio.testing import wait_all_tasks_blocked
 
-from protocol.client_messages import FollowLobby, Hello, JoinRace, LeaveRace, Move, OpenRace, QuickMatch, Ready, Rename, Say, WhoAmI
+from protocol.client_messages import (
+    FollowLobby,
+    Hello,
+    JoinRace,
+    LeaveRace,
+    Move,
+    OpenRace,
+    QuickMatch,
+    Ready,
+    Rematch,
+    Rename,
+    Resign,
+    Say,
+    WhoAmI,
+)
 from protocol.errors import CloseCode, ErrorCode, Fault
 from protocol.room_events import PlayerView, Presence, Progress, Ratings, Result, Room, Said, Seated, Started
 from protocol.run_messages import ListRuns, OpenChallenge, RunChallenge, RunDaily
@@ -32,9 +47,11 @@ from server.net.dispatch import KEPT_A_SECOND, KEPT_PER_CONNECTION
 from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEWCOMERS_PER_CONNECTION
 from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, TRIED_S
 from server.rooms.outgoing import Outgoing
+from server.rooms.requests import CallOff
 from server.rules.catalogue import RULE_SETS
 from server.store.availability import Outage
-from server.store.errors import StoreAway
+from server.store.errors import StoreAway, StoreError
+from server.store.port import Entry
 from tests.server.net.wire import House, open_house, request_bytes
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
@@ -194,6 +211,37 @@ async def test_a_race_in_which_nobody_else_waits_is_given_up_for_one_with_other_
         await bob.join(second.code)
         await ann.say(OpenRace(options=RaceOptions(seats=3), ref=7))
         assert await ann.refusal() == (ErrorCode.ALREADY_IN_ROOM, 7)
+
+
+async def test_a_seat_in_a_later_race_is_not_given_up_for_another_race(house: House) -> None:
+    async with house.race("Ann", "Bob") as (ann, bob):
+        for client in (ann, bob):
+            await client.say(Resign(race=1, seat=client.seat))
+            await client.hear_of(Result)
+            await client.say(Rematch(race=1))
+        assert (await ann.hear_of(Room)).race == 2
+        await bob.ask(LeaveRace(), Left)
+        await ann.say(OpenRace(options=RaceOptions(seats=3), ref=7))
+        assert await ann.refusal() == (ErrorCode.ALREADY_IN_ROOM, 7)
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_a_seat_in_a_room_whose_end_has_yet_to_be_kept_is_in_nobodys_way(
+    house: House, monkeypatch: pytest.MonkeyPatch, same: bool
+) -> None:
+    async with house.guest("Ann") as ann:
+        first = await ann.open(seats=3)
+        with monkeypatch.context() as slow:
+            held: list[tuple[Sequence[Entry], Callable[[StoreError | None], None]]] = []
+            slow.setattr(house.journal, "submit", lambda entries, done: held.append((entries, done)))
+            house.only_room.tell(CallOff(also_running=True, by_host="enough"))
+            assert (await ann.hear_of(Left)).code == first.code
+            await ann.say(OpenRace(options=RaceOptions(seats=3 if same else 2), ref=7))
+            await ann.ask(WhoAmI(), YouAre)
+        for entries, done in held:
+            house.journal.submit(entries, done)
+        second = await ann.hear_of(Room)
+        assert (second.seat, second.ref, [room.code for room in house.rooms]) == (0, 7, [second.code])
 
 
 async def test_whoever_holds_a_seat_can_join_no_other_race_but_their_own_again(house: House) -> None:
