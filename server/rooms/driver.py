@@ -395,7 +395,9 @@ class Room:
         try:
             k = await self._ports.find_deal(wanted, self.place)
         except SearchFailed:
-            self._fail(Refusal(ErrorCode.CANNOT_DEAL))
+            # It may fail in the very moment in which it is called off.
+            if not self.is_closed and wanted == self._sought:
+                self._fail(Refusal(ErrorCode.CANNOT_DEAL))
         else:
             self.tell(DealFound(wanted, k))
 

@@ -14,6 +14,7 @@ from server.race.audit import audit
 from server.race.race_deal import DealWanted
 from server.rooms.deal_finder import STEP_S, DealFinder
 from server.rooms.ports import SearchFailed
+from server.rooms.requests import CloseRoom
 from server.runtime.workers import WorkerDied, open_workers
 from server.solver.winnable import NoneWinnable, check_first_winnable
 from server.store.port import RaceAborted
@@ -121,6 +122,30 @@ async def test_a_room_that_closes_calls_its_search_off(autojump_clock: MockClock
     await searching.settle()
     assert (search.cancelled, search.ended) == (1, 0)
     assert ann.last(Left).reason == "closed"
+
+
+@pytest.mark.parametrize("closes", [True, False])
+async def test_a_search_that_fails_in_the_moment_in_which_it_is_called_off_ends_no_room(nursery: trio.Nursery, closes: bool) -> None:
+    worker_died = trio.Event()
+
+    async def find(wanted: DealWanted, place: str | None) -> int | None:
+        await worker_died.wait()
+        raise SearchFailed
+
+    table = Table(nursery, find_deal=find)
+    ann, bob = table.guest("Ann"), table.guest("Bob")
+    room = await table.seated(ann, bob, **WANTED)
+    for guest in (ann, bob):
+        guest.ready(room)
+    await table.settle()
+    worker_died.set()
+    if closes:
+        room.tell(CloseRoom())
+    else:
+        bob.leave(room)
+    await table.settle()
+    assert (ann.codes, len(table.rooms)) == ([], 0 if closes else 1)
+    assert [message.reason for message in bob.all(Left)] == ["closed" if closes else "left"]
 
 
 async def test_a_rematch_is_searched_for_anew(autojump_clock: MockClock, searching: Table, search: Search) -> None:
