@@ -14,7 +14,9 @@ from server.store.errors import StoreError
 
 
 class CommitGate:
-    """The gate of one room. deliver: called with effects that are safe. fail: called once, if the journal can never write some of them."""
+    """The gate of one room. deliver: called with effects that are safe. fail: called once, if the journal can never write some of them; it
+    discards those that wait.
+    """
 
     __slots__ = ("_deliver", "_discarded", "_fail", "_journal", "_waiting")
 
@@ -35,7 +37,6 @@ class CommitGate:
             except StoreError as error:
                 # The journal takes nothing more, and will not call back for these.
                 self._waiting.pop()
-                self.discard()
                 self._fail(error)
         elif self._waiting:
             self._waiting.append(effects)
@@ -57,7 +58,6 @@ class CommitGate:
             return
         if error is not None:
             self._waiting.popleft()
-            self.discard()
             self._fail(error)
             return
         waiting = self._waiting
