@@ -23,6 +23,7 @@ from protocol.room_events import (
     Result,
     Room,
     Said,
+    Scored,
     Seated,
     Started,
     Unseated,
@@ -309,6 +310,12 @@ def test_a_request_that_was_for_another_race_is_complained_of_unless_the_next_of
         assert notice.code == ErrorCode.WRONG_RACE
     between = scenes.between()
     assert reduced(between, refused).notice == between.notice
+
+
+def test_after_a_race_that_was_missed_the_result_of_the_one_before_it_is_not_shown_for_it() -> None:
+    scored = reduced(scenes.over(), Scored(version=12, series=scenes.standing((1, 0), 1), record=None))
+    second, third = (reduced(scored, scenes.next_race(20, scenes.standing((raced, 0), raced), race=raced + 1)) for raced in (1, 2))
+    assert (second.last, third.last) == (scored.room, None)
 
 
 def test_with_the_connection_goes_what_was_known_of_the_lobby() -> None:

@@ -433,6 +433,25 @@ async def answer_pings(line: SocketStream, seconds: float) -> int:
     return answered
 
 
+async def test_whoever_has_just_read_what_waited_has_time_to_answer_a_ping_from_long_before(house: House) -> None:
+    async with house.listener.dial(buffer=SMALL) as ann:
+        await ann.send_all(request_bytes() + frame_bytes(Opcode.BINARY, encode(Hello(name="Ann"), MSGPACK)))
+        await trio.testing.wait_all_tasks_blocked()
+        (end,) = house.connections
+        for number in range(200):
+            end.post(said(number))
+        # They sleep, and wake shortly before the server looks for an answer.
+        await trio.sleep(3 * PING_INTERVAL_S - 0.5)
+        read = b""
+        while waiting(end):
+            read += await ann.receive_some()
+        await trio.sleep(1)
+        assert end.is_open
+        await ann.send_all(frame_bytes(Opcode.PONG, read.partition(b"\x89\x04")[2][:4]))
+        await trio.sleep(PING_INTERVAL_S)
+        assert end.is_open
+
+
 async def test_whoever_says_something_all_the_time_is_asked_less_often_whether_they_are_there(house: House) -> None:
     async with house.listener.dial() as ann:
         await ann.send_all(request_bytes() + frame_bytes(Opcode.BINARY, encode(Hello(name="Ann"), MSGPACK)))

@@ -186,6 +186,29 @@ async def test_what_is_gathered_waits_for_who_has_the_writers_thread_and_no_long
     assert [len(batch) for batch in store.batches] == [2]
 
 
+async def test_what_is_gathered_when_the_next_commit_is_due_is_part_of_it(mock_clock: MockClock) -> None:
+    store = GatedStore()
+    store.let_go(3)
+    kept = {race: trio.Event() for race in "abcd"}
+
+    def submit(race: str) -> None:
+        journal.submit([opened(race)], lambda error: kept[race].set())
+
+    async with journalling(store) as journal:
+        with journal:
+            submit("a")
+            submit("b")
+        await kept["b"].wait()
+        # It waits, since the last commit was shared.
+        submit("c")
+        await wait_all_tasks_blocked()
+        mock_clock.jump(FLOOR_S)
+        with journal:
+            submit("d")
+        await kept["d"].wait()
+    assert [len(batch) for batch in store.batches] == [2, 2]
+
+
 async def test_a_submit_that_does_not_fit_is_told_so_and_the_others_go_on() -> None:
     store = GatedStore()
     told: list[StoreError | None] = []
