@@ -162,6 +162,46 @@ async def test_what_the_director_decides_reaches_tables_at_other_servers_and_the
     assert sum(tables(place)) == 3, "it is to be raced after all"
 
 
+def starts(place: Place, identity: str) -> dict[str, int]:
+    """What the first server, which leads, orders the others to start."""
+    director = place.venues[0].director(identity)
+    return director.tables.orders(director.state).starts
+
+
+async def test_a_pause_takes_back_the_order_to_start_that_no_other_server_has_heard(place: Place) -> None:
+    people = await field(place, 6, "waits")
+    identity = await begun(place, people, rounds=1)
+    await place.venues[0].until(lambda: starts(place, identity) != {}, seconds=60)
+    await people[0].do(PauseTournament(id=identity))
+    assert starts(place, identity) == {}
+    await trio.sleep(10)
+    assert [bool(person.started) for person in people] == [person.venue is place.venues[0] for person in people]
+
+
+async def test_no_other_server_is_ordered_to_start_a_table_that_becomes_ready_as_the_pause_begins(place: Place) -> None:
+    dora = Watched(place.venues[0], "Dora", "absent")
+    await dora.arrive()
+    people = [Watched(venue, f"P{number}", "absent") for number in range(2) for venue in place.venues[1:]]
+    for person in people:
+        await person.arrive()
+    identity = await begun(place, people, director=dora, rounds=1, no_show_s=600)
+    await trio.sleep(2)
+    assert tables(place) == [0, 1, 1]
+    place.lost = 1.0
+    for person in people:
+        person.habit = "waits"
+        person.post_again(Called)
+    await trio.sleep(1)
+    assert all(seat.ready for venue in place.venues for room in venue.rooms for seat in room.summary.seats)
+    await dora.do(PauseTournament(id=identity))
+    place.lost = 0.0
+    for _ in range(200):
+        assert starts(place, identity) == {}
+        await trio.sleep(0.01)
+    assert tables(place) == [0, 0, 0]
+    assert not any(person.started for person in people)
+
+
 async def test_who_directs_it_has_one_key_to_the_boards_of_all_tables_at_any_server_and_nobody_who_plays_has(place: Place) -> None:
     dora = Watched(place.venues[1], "Dora", "absent")
     await dora.arrive()
@@ -272,6 +312,20 @@ async def all_racing(place: Place) -> tuple[list[Watched], str]:
     identity = await begun(place, people, rounds=1, grace_s=600)
     await place.venues[0].until(lambda: all(person.started for person in people), seconds=60)
     return people, identity
+
+
+async def test_races_that_run_at_a_pause_go_on_to_their_end_at_all_servers_and_count(place: Place) -> None:
+    people, identity = await all_racing(place)
+    first = place.venues[0]
+    await people[0].do(PauseTournament(id=identity))
+    await trio.sleep(5)
+    assert [room.summary.phase for venue in place.venues for room in venue.rooms] == ["racing"] * 6
+    for person in people:
+        person.habit = "quick"
+        person.post_again(Started)
+    await first.over(identity)
+    await trio.sleep(2)
+    check_results(place, identity, number=6)
 
 
 async def test_a_server_that_dies_has_its_tables_taken_over_and_the_round_goes_on(place: Place) -> None:

@@ -25,9 +25,11 @@ from protocol.tournament_messages import (
     Tournament,
 )
 from protocol.tournaments import TableResult
+from server.rooms.requests import CallOff
 from server.store.availability import Outage
 from server.store.errors import StoreBusy
 from server.tournaments.commands import TournamentCommand
+from server.tournaments.table_rooms import RETRY_S
 from tests.server.tournaments.venue import FAST, Person, Venue, kinds, records, refused, started
 
 
@@ -95,7 +97,26 @@ async def test_nobody_ends_a_rated_race_that_has_begun_not_even_its_director(ven
     assert [seat.state for seat in record.seats] == ["forfeited", "stopped"]
 
 
-async def test_a_pause_lets_races_end_and_starts_nothing(venue: Venue) -> None:
+async def test_races_that_run_at_a_pause_go_on_to_their_end_and_count(venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="waits")
+    director, identity = await started(venue, replace(FAST, rounds=2), *people)
+    await venue.until(lambda: all(person.all(Started) for person in people))
+    await director.do(PauseTournament(id=identity))
+    await trio.sleep(60)
+    assert [room.core.race.phase for room in venue.rooms] == ["racing", "racing"]
+    for person in people:
+        person.habit = "quick"
+        person.post_again(Started)
+    await venue.until(lambda: len(venue.state(identity).crosstable.races) == 2)
+    await trio.sleep(60)
+    state = venue.state(identity)
+    assert (state.phase, state.round, len(records(venue, identity, 1))) == ("paused", 1, 2)
+    await director.ask(PauseTournament(id=identity, pause=False))
+    state = await venue.over(identity)
+    assert (state.round, len(records(venue, identity, 2))) == (2, 2)
+
+
+async def test_a_pause_starts_nothing_and_nobody_is_missed_in_it(venue: Venue) -> None:
     quick, late = await venue.people("Ann", "Ben"), await venue.people("Cleo", "Dan", habit="absent")
     people = [quick[0], late[0], quick[1], late[1]]
     director, identity = await started(venue, replace(FAST, rounds=2, no_show_s=60), *people)
@@ -104,7 +125,7 @@ async def test_a_pause_lets_races_end_and_starts_nothing(venue: Venue) -> None:
     await trio.sleep(500)
     state = venue.state(identity)
     assert (state.phase, state.round) == ("paused", 1)
-    assert all(not result.forfeit for races in state.crosstable.races.values() for result in races), "nobody is missed while it is paused"
+    assert state.crosstable.races == {}
     assert [room for room in venue.rooms if room.core.race.phase == "waiting"] == []
     for person in late:
         person.habit = "quick"
@@ -113,6 +134,20 @@ async def test_a_pause_lets_races_end_and_starts_nothing(venue: Venue) -> None:
     assert state.round == 2
     assert all(not result.forfeit for races in state.crosstable.races.values() for result in races)
     assert len({record.deal.seed for record in records(venue, identity, 1)}) == 1
+
+
+async def test_a_table_whose_room_was_ended_has_another_one_but_not_at_once(venue: Venue) -> None:
+    people = await venue.people("Ann", "Ben", habit="absent")
+    await started(venue, replace(FAST, rounds=1, no_show_s=600), *people)
+    await venue.until(lambda: len(venue.rooms) == 1)
+    (first,) = venue.rooms
+    first.tell(CallOff(by_host="enough"))
+    await trio.sleep(RETRY_S - 0.5)
+    assert len(venue.rooms) == 0, "what closes every room must not have the server open them without end"
+    await trio.sleep(1)
+    (second,) = venue.rooms
+    assert second.code != first.code
+    assert all(person.last(Called).code == second.code for person in people)
 
 
 async def test_a_result_is_corrected_with_a_reason_as_long_as_nothing_rests_on_it(venue: Venue) -> None:
