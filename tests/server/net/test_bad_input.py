@@ -214,10 +214,16 @@ async def test_what_costs_more_is_refused_sooner_and_by_its_ref() -> None:
         await eve.ask(ListDailies(), Dailies)
 
 
-async def test_whoever_is_sent_much_may_ask_for_less() -> None:
+@pytest.mark.parametrize("together", [True, False])
+async def test_whoever_is_sent_much_may_ask_for_less(together: bool) -> None:
     async with open_house(rate=1, burst=40) as house, house.guest("Eve") as eve:
         (end,) = house.connections
-        end.post(Outgoing(Said(version=1, line=ChatLine(seat=0, name="Ann", text="x" * 39 * LARGE_BYTES))))
+        small, large = (Outgoing(Said(version=1, line=ChatLine(seat=0, name="Ann", text="x" * size))) for size in (1, 39 * LARGE_BYTES))
+        if together:
+            end.post_together([small, large])
+            await eve.hear_of(Said)
+        else:
+            end.post(large)
         await eve.hear_of(Said)
         assert (await eve.error_for(Say(text="and now?"))).code == ErrorCode.TOO_FAST
         await trio.sleep(5)
