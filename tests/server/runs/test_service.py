@@ -7,10 +7,13 @@ from collections.abc import Callable
 import pytest
 import trio
 
+from protocol.client_messages import Stop
 from protocol.errors import ErrorCode, Refusal
-from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListDailies, ListRuns, OpenChallenge, RunQuestion
+from protocol.room_events import Ended
+from protocol.run_messages import Challenge, Challenges, Dailies, ListChallenges, ListDailies, ListRuns, OpenChallenge, RunQuestion, Runs
 from server.runs.service import ASKED_AT_ONCE, ASKED_WAITING
 from tests.server.net.wire import House
+from tests.server.runs.running import begin, enter
 
 
 async def test_few_questions_are_looked_up_at_once_and_of_those_that_wait_no_more_than_some(
@@ -126,3 +129,28 @@ async def test_what_was_read_before_the_clock_was_set_back_is_read_again(house: 
             await house.runs.answer("", question)
             assert wanted <= reads
             reads.clear()
+
+
+async def test_a_board_that_was_read_as_a_run_ended_is_read_again(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    has_read, gate = trio.Event(), trio.Event()
+    ask = house.journal.ask
+
+    async def slow(call: Callable[..., object], *arguments: object) -> object:
+        answer = await ask(call, *arguments)
+        has_read.set()
+        await gate.wait()
+        return answer
+
+    async with house.guest("Anna") as anna, trio.open_nursery() as nursery:
+        await enter(anna)
+        await begin(anna)
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(house.journal, "ask", slow)
+            nursery.start_soon(house.runs.answer, "", ListRuns(kind="daily"))
+            await has_read.wait()
+        await anna.ask(Stop(race=1, seat=0), Ended)
+        gate.set()
+        await trio.testing.wait_all_tasks_blocked()
+        board = await house.runs.answer("", ListRuns(kind="daily"))
+        assert isinstance(board, Runs)
+        assert board.runs == 1
