@@ -188,7 +188,7 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                 guesses=guesses,
             )
             bans.come_back(await journal.ask(store.bans))
-            await resumption.go_on()
+            await resumption.resume()
             await nursery.start(tournaments.run)
             nursery.start_soon(partial(look_after, journal, now_ms=clock.now_ms, prune_after_days=settings.prune_after_days))
 

@@ -69,7 +69,7 @@ class RoomCore:
         self._ready_timeout = ReadyTimeout(is_match=bool(setup.matched))
         self._reason = "closed"
         self._because = ""  # for histories, if the reason alone does not say enough
-        self._goes_on = False
+        self._will_resume = False
         self._is_given_up = False
         self._talk: dict[str | None, Bucket] = {}
         self._due: int | None = None
@@ -96,7 +96,7 @@ class RoomCore:
                 if seat.connected:
                     self._races.do(LoseConnection(seat.number))
         self._races.seat_bots(bots)
-        self._races.go_on()
+        self._races.open_next_if_due()
         return self._taken()
 
     def take(self, request: RoomRequest | None, now: int) -> Effects:
@@ -108,7 +108,7 @@ class RoomCore:
             self.is_due_known = False
             self._handle(request)
             self._free_late_seats()
-        self._go_on()
+        self._open_next_or_close()
         return self._taken()
 
     def move(self, player: str, member: Member, message: Move, waited_ms: int, now: int) -> Effects:
@@ -134,7 +134,7 @@ class RoomCore:
                 self.is_due_known = False
         if race.phase != "racing":
             self._free_late_seats()
-            self._go_on()
+            self._open_next_or_close()
         return self._taken()
 
     def _reach(self, now: int) -> None:
@@ -228,8 +228,8 @@ class RoomCore:
                 self._connection_lost(request)
             case CloseRoom():
                 self.is_closed = True
-                self._goes_on = self._setup.keeps
-                if self._goes_on:
+                self._will_resume = self._setup.keeps
+                if self._will_resume:
                     self._races.log.note_time(self.race, self._races.now)
             case CallOff():
                 self._call_off(request)
@@ -400,11 +400,11 @@ class RoomCore:
             return None
         return self.members.empty_since + IDLE_S * 1000
 
-    def _go_on(self) -> None:
+    def _open_next_or_close(self) -> None:
         """Go on to the next race of a series, or close the room, if that is due."""
         if self.race.phase not in ("waiting", "over"):
             return
-        self._races.go_on()
+        self._races.open_next_if_due()
         if self._abandoned_at is not None and self._abandoned_at <= self._races.now:
             self.is_closed = True
             self._reason = "idle"
@@ -415,7 +415,7 @@ class RoomCore:
     def _close_as_failed(self, refusal: Refusal) -> None:
         self.is_closed = True
         self._reason = "failed"
-        self._goes_on = False
+        self._will_resume = False
         self._broadcast.everybody(refused(refusal, 0))
 
     def _taken(self, *, is_kept: bool = True) -> Effects:
@@ -427,14 +427,14 @@ class RoomCore:
         return effects
 
     def _closing(self, *, is_kept: bool) -> Effects:
-        if not self._goes_on:
-            # If it goes on, say nothing: the client comes back to it by itself.
+        if not self._will_resume:
+            # If the next server resumes it, say nothing: the client comes back to it by itself.
             self._broadcast.everybody(Outgoing(Left(code=self._setup.code, reason=self._reason)))
         effects = self._draft.take()
         self._draft.begin()
-        if is_kept and not self._goes_on and not self._is_given_up:
+        if is_kept and not self._will_resume and not self._is_given_up:
             self._give_up()
-        effects.closing = Closing(reason=self._reason, goes_on=self._goes_on, entries=tuple(self._draft.take().entries))
+        effects.closing = Closing(reason=self._reason, will_resume=self._will_resume, entries=tuple(self._draft.take().entries))
         effects.changed = True
         effects.summary = self.summary()
         return effects

@@ -237,7 +237,7 @@ class Room:
 
     def _note_change(self, effects: Effects) -> None:
         if (closing := effects.closing) is not None and self._spectators is not None:
-            self._spectators.closed(None if closing.goes_on else "failed" if closing.reason == "failed" else "closed")
+            self._spectators.closed(None if closing.will_resume else "failed" if closing.reason == "failed" else "closed")
         for record in effects.ended:
             self._note_over(record)
         for unmatched in effects.unmatched:

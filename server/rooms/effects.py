@@ -24,11 +24,11 @@ from server.store.port import Entry
 class Closing:
     """The room is closed.
 
-    reason: as its members are told. goes_on: whether the next server goes on with it. entries: to be kept, though nobody waits for them.
+    reason: as its members are told. will_resume: whether the next server takes it up. entries: to be kept, though nobody waits for them.
     """
 
     reason: str
-    goes_on: bool
+    will_resume: bool
     entries: tuple[Entry, ...]
 
 

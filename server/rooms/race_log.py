@@ -25,7 +25,7 @@ UNIQUE_BYTES = 6
 
 
 class RaceLog:
-    """The log of one race after another: call `open`, `go_on` or `stand` first. Times are by the race's clock, in milliseconds."""
+    """The log of one race after another: call `open`, `resume` or `stand` first. Times are by the race's clock, in milliseconds."""
 
     __slots__ = ("_draft", "_entropy", "_here", "_noted_at", "_race", "_sequence")
 
@@ -50,7 +50,7 @@ class RaceLog:
         self._noted_at = opened.at_ms
         self._draft.effects.entries.append(opened)
 
-    def go_on(self, running: RunningRace) -> None:
+    def resume(self, running: RunningRace) -> None:
         """Continue the log of a race that the journal already has."""
         self._race = running.opened.race
         self._sequence = len(running.commands)

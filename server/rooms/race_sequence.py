@@ -341,7 +341,7 @@ class RaceSequence:
             self.series.start_over()
             self._open_next()
 
-    def go_on(self) -> None:
+    def open_next_if_due(self) -> None:
         """Open the next race of a series under way; if a player has given it up, begin another series with those who are left."""
         if not self.series.is_under_way or self.race.phase in ("countdown", "racing"):
             return

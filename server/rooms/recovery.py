@@ -63,7 +63,7 @@ def _running(left: RunningRoom) -> EarlierRoom:
         opened=running.opened,
         race=race,
         series=series,
-        take_up=lambda log: log.go_on(running),
+        take_up=lambda log: log.resume(running),
         last_at_ms=commands[-1].at_ms if commands else running.opened.at_ms,
         sat_here=sat_here,
         # Resigning is not leaving: players who have resigned or are done may watch to the end. Leaving a waiting race frees the seat.

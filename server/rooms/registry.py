@@ -182,7 +182,7 @@ class Rooms:
         can_write = not self._stopping and not self.in_outage and self._journal.has_room
         return can_write and self.draining is None and len(self._rooms) < self._max_rooms
 
-    def go_on(self, left: LeftRoom) -> None:
+    def resume(self, left: LeftRoom) -> None:
         """Resume a room of an earlier server. Resume rooms with a running race first: a player with a seat there can have no other.
 
         Raises ValueError, with a sentence, if the room cannot go on.
@@ -203,7 +203,7 @@ class Rooms:
                 self.seat_taken(room, player)
 
     def look_back(self, left: StandingRace) -> RoomMessage:
-        """What somebody without a seat is shown of a room that is gone, as it stood after its last race. Raises ValueError, as `go_on`."""
+        """What somebody without a seat is shown of a room that is gone, as it stood after its last race. Raises ValueError, as `resume`."""
         try:
             # With the names of all who raced, wherever they are now.
             earlier = earlier_room(replace(left, here=frozenset(range(len(left.players)))), is_elsewhere=lambda _: False)

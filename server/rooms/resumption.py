@@ -37,18 +37,18 @@ class Resumption:
         self._journal = journal
         self._clock = clock
 
-    async def go_on(self) -> None:
+    async def resume(self) -> None:
         """Bring back what is in the store. Raises StoreError."""
         left = await self._journal.ask(self._store.running)
-        await self._go_on(left)
-        await self._stand_on(await self._journal.ask(self._store.standing))
+        await self._resume_running(left)
+        await self._resume_over(await self._journal.ask(self._store.standing))
 
     async def take_up(self, taken: TakenOver) -> None:
         """Bring back what was taken over from another node. Raises StoreError."""
-        await self._go_on(taken.running)
+        await self._resume_running(taken.running)
         if taken.standing:
             standing = await self._journal.ask(self._store.standing)
-            await self._stand_on([race for race in standing if race.opened.race in taken.standing])
+            await self._resume_over([race for race in standing if race.opened.race in taken.standing])
 
     async def over(self, code: str) -> RoomMessage | None:
         """The room with this code as it stood after its last race, if it is gone, and not for long. Also None if others may still run that
@@ -63,13 +63,13 @@ class Resumption:
             logger.warning("the result of the race in room %s cannot be sent: %s", code, error)
             return None
 
-    async def _go_on(self, left: Running) -> None:
+    async def _resume_running(self, left: Running) -> None:
         rooms = self._rooms
         before = len(rooms)
         lost = [(damaged.race, damaged.what, damaged.readable) for damaged in left.damaged]
         for room in by_room(left.races):
             try:
-                rooms.go_on(room)
+                rooms.resume(room)
             except ValueError as error:
                 lost += [(race.opened.race, str(error), race) for race in (room.earlier, room.running) if race is not None]
         for race_id, what, readable in lost:
@@ -84,7 +84,7 @@ class Resumption:
             cannot = f"; {len(lost)} cannot be" if lost else ""
             logger.info("%s of an earlier server resumed%s", counted(len(rooms) - before, "race"), cannot)
 
-    async def _stand_on(self, over: Sequence[StandingRace]) -> None:
+    async def _resume_over(self, over: Sequence[StandingRace]) -> None:
         """Bring back rooms whose race is over and in which somebody still was; the newest first, since a player has only one seat."""
         before = len(self._rooms)
         gone: list[PlayersLeft] = []
@@ -92,7 +92,7 @@ class Resumption:
             try:
                 if standing.ended_at_ms < self._clock.wall_ms() - STANDS_S * 1000:
                     raise ValueError(f"it was over more than {STANDS_S // 60} minutes ago")
-                self._rooms.go_on(standing)
+                self._rooms.resume(standing)
             except ValueError as error:
                 logger.debug("the room of race %s is gone: %s", standing.opened.race, error)
                 gone.append(PlayersLeft(race=standing.opened.race, seats=tuple(standing.here)))

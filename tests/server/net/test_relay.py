@@ -263,7 +263,7 @@ async def test_players_are_kept_from_their_own_race_where_it_is_taken_over_befor
         cluster.place.gone.add(1)
         cluster.place.has = None
         for room in by_room(store.running().races):
-            far.rooms.go_on(room)
+            far.rooms.resume(room)
         assert (await dan.hear_of(Watched)).ref == 4
         assert await eve.refusal() == (ErrorCode.OWN_RACE, 4)
 
@@ -359,7 +359,7 @@ async def test_watchers_wait_for_a_new_owner_who_has_yet_to_bring_the_race_back(
                 del cluster.buses[1]
         await trio.sleep(3)
         for room in by_room(store.running().races):
-            third.rooms.go_on(room)
+            third.rooms.resume(room)
         again = await dan.hear_of(Watched)
         assert (again.room.code, again.ref) == (code, 0)
         assert third.only_room.watchers == 1
@@ -384,7 +384,7 @@ async def test_watchers_wait_for_the_new_owner_and_go_on_with_it(cluster: Cluste
         await trio.sleep(5)
         if new_owner == 2:
             for room in by_room(store.running().races):
-                far.rooms.go_on(room)
+                far.rooms.resume(room)
             assert (await dan.hear_of(Watched)).room.seats[0].ply == 1
             assert far.only_room.watchers == 1
             return

@@ -481,7 +481,7 @@ async def open_house(
             store=store,
         )
         for left in by_room(house.store.running().races):
-            house.rooms.go_on(left)
+            house.rooms.resume(left)
         nursery.start_soon(house.lobby.run)
         nursery.start_soon(house.matchmaker.run)
         nursery.start_soon(house.runs.run)

@@ -40,7 +40,7 @@ async def restart(
     # The wall goes on while no server runs, and it is virtual here: the one clock stands for both servers'.
     new = Table(nursery or old.nursery, seed=2, clock=clock or old.clock)
     new.journal.entries = list(old.journal.entries)
-    new.rooms.go_on(old.journal.left(room.code))
+    new.rooms.resume(old.journal.left(room.code))
     await new.settle()
     return new, new.rooms.find(room.code)
 
@@ -440,9 +440,9 @@ async def test_a_race_that_cannot_be_made_again_is_refused_with_a_sentence(
     new = Table(nursery, seed=2)
     wrong = CommandTaken(race=running.opened.race, sequence=1, at_ms=1, command=PlayMove(0, 0, "s"))
     with pytest.raises(ValueError, match="its commands cannot be taken again"):
-        new.rooms.go_on(RunningRoom(type(running)(running.opened, (wrong,))))
+        new.rooms.resume(RunningRoom(type(running)(running.opened, (wrong,))))
     with pytest.raises(ValueError, match="there is another race in room"):
-        table.rooms.go_on(RunningRoom(running))
+        table.rooms.resume(RunningRoom(running))
     assert isinstance(new.journal, Notebook)
     assert not list(new.rooms)
 

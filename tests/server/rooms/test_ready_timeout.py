@@ -265,7 +265,7 @@ async def test_the_next_server_waits_as_long_and_lets_whoever_was_ready_go_on_lo
     told = unmatched(later)
     left = later.journal.left(room.code)
     assert isinstance(left, RunningRoom)
-    later.rooms.go_on(left)
+    later.rooms.resume(left)
     again = later.guest("Ann")
     again.enter(later.rooms.find(room.code))
     await trio.sleep(MATCH_READY_S + 0.01)

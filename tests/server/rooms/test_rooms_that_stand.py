@@ -150,8 +150,8 @@ async def test_whoever_has_taken_another_seat_is_not_led_back(nursery: trio.Nurs
     elsewhere = ann.another_line()
     other = await table.racing(elsewhere, eve)
     new = Table(nursery, seed=2, clock=table.clock)
-    new.rooms.go_on(table.journal.left(other.code))
-    new.rooms.go_on(table.journal.left(room.code))
+    new.rooms.resume(table.journal.left(other.code))
+    new.rooms.resume(table.journal.left(room.code))
     await new.settle()
     assert [new.rooms.of(guest.player.id) for guest in (ann, bob, eve)] == [
         new.rooms.find(code) for code in (other.code, room.code, other.code)
@@ -286,9 +286,9 @@ async def test_what_cannot_be_brought_back_is_said_in_a_sentence(nursery: trio.N
     new = Table(nursery, seed=2)
     other = replace(standing, opened=replace(standing.opened, options=with_fields(standing.opened.options, seats=3)))
     with pytest.raises(ValueError, match="cannot be taken again"):
-        new.rooms.go_on(other)
+        new.rooms.resume(other)
     with pytest.raises(ValueError, match="there is another race in room"):
-        table.rooms.go_on(standing)
+        table.rooms.resume(standing)
     assert not len(new.rooms)
 
 

@@ -197,7 +197,7 @@ async def test_after_a_restart_watching_goes_on_where_it_was(nursery: trio.Nurse
         ann.move(room)
         await table.settle()
     new = Box(nursery, Table(nursery, seed=2, clock=table.clock))
-    new.table.rooms.go_on(table.journal.left(room.code))
+    new.table.rooms.resume(table.journal.left(room.code))
     await new.table.settle()
     again = new.onlooker()
     await again.watch(room.code)

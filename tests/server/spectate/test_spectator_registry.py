@@ -144,7 +144,7 @@ async def test_after_a_restart_a_race_is_still_its_players_own(nursery: trio.Nur
     table.guests[-1].leave(room)
     await table.settle()
     new = Box(nursery)
-    new.table.rooms.go_on(table.journal.left(room.code))
+    new.table.rooms.resume(table.journal.left(room.code))
     await new.table.settle()
     for guest in table.guests[-3:]:
         assert await refused(as_onlooker(new, guest), room.code) is ErrorCode.OWN_RACE

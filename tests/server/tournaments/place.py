@@ -65,7 +65,7 @@ class Place:
         """Give a server all rooms that no server has, and the lead of these tournaments."""
         for left in by_room(self.store.running().races):
             if not any(other.rooms.has(left.running.opened.room) for other in self.venues):
-                venue.rooms.go_on(left)
+                venue.rooms.resume(left)
         with self.store.maintaining() as sql:
             sql.run("UPDATE tournaments SET node = :node WHERE id = :id", [{"id": each, "node": venue.node} for each in tournaments])
         venue.tournaments.take_up(tournaments)

@@ -279,7 +279,7 @@ class Venue:
         bans = Bans(journal=self.journal, clock=self.clock)
         bans.come_back(self.store.bans())
         self.players = Players(entropy=self._entropy, journal=self.journal, clock=self.clock, bans=bans)
-        await Resumption(self.rooms, self.store, self.journal, self.clock).go_on()
+        await Resumption(self.rooms, self.store, self.journal, self.clock).resume()
         if self.node:
             self.loads = Loads(lambda: Load(self.node, len(self.rooms), len(self.players), takes=True, writes=True))
         self.tournaments = TournamentService(
