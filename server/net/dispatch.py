@@ -79,11 +79,11 @@ if TYPE_CHECKING:
 _BEGINNINGS = frozenset((OpenRace, QuickMatch, RunDaily, RunChallenge, PlayOn, CreateTournament, Rematch))
 """Requests that begin something new. They are refused while the server is overloaded, or the host wants nothing to begin."""
 
-_KEPT = frozenset((OpenRace, RunDaily, RunChallenge, PlayOn, Ready))
+_LEAD_TO_RACES = frozenset((OpenRace, RunDaily, RunChallenge, PlayOn, Ready))
 """Requests that lead to races, which are kept for good."""
 
-KEPT_PER_CONNECTION: Final = 5
-KEPT_A_SECOND: Final = 1 / 10
+RACES_PER_CONNECTION: Final = 5
+RACES_A_SECOND: Final = 1 / 10
 """How many of these may come from one address, at once and per second, for each connection that it may have: far more than people send who
 race, but too few to fill the disk.
 """
@@ -118,7 +118,7 @@ class Dispatch:
         self.traffic = Traffic()
         self._bans = bans
         most = connections_per_address
-        self._kept = AddressRates(rate=KEPT_A_SECOND * most, burst=KEPT_PER_CONNECTION * most) if most else None
+        self._race_rates = AddressRates(rate=RACES_A_SECOND * most, burst=RACES_PER_CONNECTION * most) if most else None
         self._guesses = guesses
         self._overload = overload
         rooms.on_open.append(self._overload.begun)
@@ -213,8 +213,8 @@ class Dispatch:
             return
         if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
             self._check_may_begin(message)
-        if type(message) in _KEPT and visit.player is not None:
-            self._check_kept(visit)
+        if type(message) in _LEAD_TO_RACES and visit.player is not None:
+            self._check_race_rate(visit)
         if isinstance(message, Hello):
             self.identification.hello(visit, message)
         elif isinstance(message, (WhoAmI, Rename)):
@@ -228,9 +228,9 @@ class Dispatch:
         else:
             self._serve(visit, visit.player, message)
 
-    def _check_kept(self, visit: Visit) -> None:
+    def _check_race_rate(self, visit: Visit) -> None:
         host = visit.connection.remote_host
-        if self._kept is not None and visit.place is not None and not self._kept.allow(host, trio.current_time()):
+        if self._race_rates is not None and visit.place is not None and not self._race_rates.allow(host, trio.current_time()):
             raise Refusal(ErrorCode.TOO_MANY_ROOMS)
 
     def _check_may_begin(self, message: ClientMessage) -> None:

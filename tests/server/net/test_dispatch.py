@@ -43,7 +43,7 @@ from protocol.views import ChatLine, RaceOptions, SeatRating
 from protocol.watch_messages import AskBoardsKey, Unwatch, Unwatched, Watched, WatchRace
 from server.bots.house import HOUSE_BOTS
 from server.net.connection import Caller
-from server.net.dispatch import KEPT_A_SECOND, KEPT_PER_CONNECTION
+from server.net.dispatch import RACES_A_SECOND, RACES_PER_CONNECTION
 from server.net.identification import NEWCOMER_AGAIN_MS, NEWCOMERS_A_SECOND, NEWCOMERS_PER_CONNECTION
 from server.net.limits import CODE_AGAIN_MS, CODES_A_SECOND, CODES_AT_ONCE, TRIED_S
 from server.rooms.outgoing import Outgoing
@@ -86,7 +86,7 @@ async def test_of_one_address_so_many_new_players_come_at_once_and_those_who_are
 async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
     async with open_house(connections_per_address=2) as house, house.guest("Eve") as eve:
-        for _ in range(KEPT_PER_CONNECTION):
+        for _ in range(RACES_PER_CONNECTION):
             await eve.open(seats=1)
             await eve.ready()
             await eve.ask(LeaveRace(), Left)
@@ -97,7 +97,7 @@ async def test_from_one_address_not_so_many_races_come_that_they_fill_the_disk(m
         await eve.open(seats=1)
         monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
         assert (await eve.error_for(Ready(race=1, nonce="ab" * 16))).code == ErrorCode.TOO_MANY_ROOMS
-        await trio.sleep(1 / KEPT_A_SECOND)
+        await trio.sleep(1 / RACES_A_SECOND)
         await eve.ready()
         await eve.hear_of(Started)
 
@@ -183,7 +183,7 @@ async def test_a_race_that_is_refused_because_nothing_may_begin_does_not_count_f
     monkeypatch.setattr(Caller, "remote_host", "192.0.2.1")
     async with open_house(connections_per_address=1) as house, house.guest("Ann") as ann:
         house.rooms.draining = "we update"
-        for _ in range(KEPT_PER_CONNECTION + 1):
+        for _ in range(RACES_PER_CONNECTION + 1):
             assert (await ann.error_for(OpenRace(options=RaceOptions()))).code == ErrorCode.SERVER_STOPPING
         house.rooms.draining = None
         await ann.open(seats=1)
