@@ -211,7 +211,7 @@ class Dispatch:
             # A fast path for nearly all messages: moves in the room that this connection has entered.
             room.move(visit.player, connection, message, connection.waited_ms)
             return
-        if type(message) in _BEGINNINGS and visit.player is not None and not getattr(message, "cancel", False):
+        if type(message) in _BEGINNINGS and visit.player is not None:
             self._check_may_begin(message)
         if type(message) in _LEAD_TO_RACES and visit.player is not None:
             self._check_race_rate(visit)
@@ -235,6 +235,8 @@ class Dispatch:
 
     def _check_may_begin(self, message: ClientMessage) -> None:
         """Refuse to begin anything while the host wants that, or the server is overloaded: running races come first."""
+        if isinstance(message, QuickMatch) and message.cancel:
+            return
         # Those who want a rematch are here already, and may have it while the server is busy.
         busy_ms = self._overload.wait_to_begin_ms(trio.current_time()) if type(message) is not Rematch else 0
         is_draining = self._rooms.draining is not None

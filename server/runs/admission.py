@@ -54,7 +54,7 @@ class RunAdmission:
     ) -> Room:
         """The room of this player's run of a deal: the one they are in already, or a new one.
 
-        ready_by_ms: by when they have to be ready (`closing` enforces it). ghosts: show earlier runs beside it. place: as for `Rooms.open`.
+        ready_by_ms: by when they have to be ready (see `RunCloser`). ghosts: show earlier runs beside it. place: as for `Rooms.open`.
         Raises StoreError, and Refusal: `run/already` (RunUnderWay while it goes on), `run/closed`, and those of opening a room.
         """
         key = player, made.key, options.rules

@@ -161,7 +161,7 @@ def _counts(store: Store, challenges: Sequence[SharedDealMade], now_ms: int) -> 
 
 
 def _longest_ms(options: RaceOptions) -> int:
-    """The time from the last moment at which a run can begin to the reveal. A run still under way then is stopped (`closing`)."""
+    """The time from the last moment at which a run can begin to the reveal. A run still under way then is stopped (see `RunCloser`)."""
     return (options.countdown_s + options.time_limit_s) * 1000 + MARGIN_MS
 
 

@@ -2,7 +2,7 @@
 
 A day's deal is run from its midnight to the next. Players who are ready in the day's last moments may race on into the next day, so the
 secret is revealed REVEAL_MS after the day's end. A run still under way then, because the store could not be written or no server was
-running for a while, is stopped (`closing`), because from then on anybody may know the cards.
+running for a while, is stopped (see `RunCloser`), because from then on anybody may know the cards.
 """
 
 from __future__ import annotations
