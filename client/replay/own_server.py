@@ -42,14 +42,14 @@ class NoReplay(Failure):
     """The race cannot be replayed; the text says why."""
 
 
-async def ask_server(arguments: Sequence[str], document: str, *, command: Sequence[str] | None = None) -> bytes:
+async def ask_server(arguments: Sequence[str], document: str) -> bytes:
     """What a `carpet-server` command prints on its standard output when it reads `document`. Raises ServerFailed with its last words.
 
-    The process ends if this is cancelled. command: the whole command line, in place of the server's, for tests.
+    The process ends if this is cancelled.
     """
     try:
         finished = await trio.run_process(
-            list(command or server_command(arguments)),
+            server_command(arguments),
             stdin=document.encode(),
             capture_stdout=True,
             capture_stderr=True,
@@ -65,11 +65,11 @@ async def ask_server(arguments: Sequence[str], document: str, *, command: Sequen
     return finished.stdout
 
 
-async def replay_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> TimeLine:
+async def replay_race(record: Record, *, limit_s: float = LIMIT_S) -> TimeLine:
     """The time line of a record, which is checked along the way. Raises NoReplay. Cancelling ends the process."""
     try:
         with trio.fail_after(limit_s):
-            answer = await ask_server(("frames", "--json", "-"), to_json(record), command=command)
+            answer = await ask_server(("frames", "--json", "-"), to_json(record))
         return time_line(from_json(answer))
     except trio.TooSlowError:
         raise NoReplay(f"The replay took longer than {limit_s:.0f} seconds to make and was given up.") from None
@@ -95,12 +95,12 @@ class GameReview(NamedTuple):
     failed: bool = False
 
 
-async def review_game(record: Record, seat: int, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> GameReview:
+async def review_game(record: Record, seat: int, *, limit_s: float = LIMIT_S) -> GameReview:
     """The review of the game of `seat` (from 0); if there is none, a sentence that says why. Cancelling ends the process."""
     arguments = ("review", "--json", "--seat", str(seat + 1), "-")
     with trio.move_on_after(limit_s):
         try:
-            answer = await ask_server(arguments, to_json(record), command=command)
+            answer = await ask_server(arguments, to_json(record))
         except ServerNotStarted as error:
             return _no_review(f"The review could not be started: {error}.")
         except ServerFailed as error:
@@ -132,11 +132,11 @@ class _Reviewed(msgspec.Struct):
     seats: tuple[_Judged, ...]
 
 
-async def verify_race(record: Record, *, command: Sequence[str] | None = None, limit_s: float = LIMIT_S) -> tuple[bool | None, str]:
+async def verify_race(record: Record, *, limit_s: float = LIMIT_S) -> tuple[bool | None, str]:
     """Whether the record holds (None if it could not be checked), and if not, why. Cancelling ends the process."""
     with trio.move_on_after(limit_s):
         try:
-            await ask_server(("verify", "-"), to_json(record), command=command)
+            await ask_server(("verify", "-"), to_json(record))
         except ServerFailed as error:
             # The process's words can quote the record.
             said = clean_chat(str(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count, islice, zip_longest
 
+from server.rooms.closest_races import LISTED
 from server.rooms.driver import Room
 
 
@@ -39,8 +40,8 @@ class Listing:
             if not theirs:
                 del self._by_place[room.place]
 
-    def longest_open(self, most: int) -> list[Room]:
-        """The open rooms, longest open first. If there are more than `most`, each place gets one before any gets two."""
-        rows = zip_longest(*islice(self._by_place.values(), most))
-        chosen = islice((room for row in rows for room in row if room is not None), most)
+    def longest_open(self) -> list[Room]:
+        """The open rooms, longest open first. If there are more than LISTED, each place gets one before any gets two."""
+        rows = zip_longest(*islice(self._by_place.values(), LISTED))
+        chosen = islice((room for row in rows for room in row if room is not None), LISTED)
         return sorted(chosen, key=self.open.__getitem__)

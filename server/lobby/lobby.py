@@ -151,7 +151,7 @@ class Lobby:
         return LobbyMessage(
             players=tuple(player.name for player in islice(self._players.here(), LISTED)),
             players_here=len(self._players),
-            races=tuple(self._open_race(room) for room in self._listing.longest_open(LISTED)),
+            races=tuple(self._open_race(room) for room in self._listing.longest_open()),
             races_open=len(self._listing.open),
             ratings=tuple(self._players.rating(player.id) for player in islice(self._players.here(), LISTED)),
             races_running=self._listing.running,

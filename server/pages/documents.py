@@ -51,8 +51,8 @@ class Documents:
         tournaments: TournamentService,
         clock: Clock,
         *,
-        is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
-        embeds: bool = False,
+        is_elsewhere: Callable[[str], Awaitable[bool]] | None,
+        embeds: bool,
     ) -> None:
         self._rooms = rooms
         self._readers = readers

@@ -46,7 +46,7 @@ class Judgement:
     sentences: tuple[str, ...]
 
 
-def judge_seat(record: Record, seat: int, *, budget: int | None = None) -> Judgement:
+def judge_seat(record: Record, seat: int, *, budget: int | None) -> Judgement:
     """Judge the game of a seat (from 0) of a record that has passed the audit."""
     first = first_positions(record)[seat]
     return judge(first, [move.move for move in record.moves if move.seat == seat], budget=budget)

@@ -40,14 +40,14 @@ def open_site(
     compute: Callable[..., Awaitable[Any]],
     max_rooms: int,
     relief: Callable[[], str | None],
+    guesses: CodeGuesses | None,
     is_elsewhere: Callable[[str], Awaitable[bool]] | None = None,
     origins: Callable[[], Sequence[str]] = tuple,
     embedders: Sequence[str] = (),
-    guesses: CodeGuesses | None = None,
 ) -> Site:
-    """compute: for work that takes longer than a request may. relief: as in `readiness_route`. is_elsewhere: whether another server of this
-    place has the room with a code. origins: those of the pages of all servers of this place. embedders: those of pages that may show races
-    in a frame. guesses: as in `Site`."""
+    """compute: for work that takes longer than a request may. relief: as in `readiness_route`. guesses: as in `Site`. is_elsewhere: whether
+    another server of this place has the room with a code. origins: those of the pages of all servers of this place. embedders: those of
+    pages that may show races in a frame."""
     readers = Readers(journal)
     documents = Documents(rooms, readers, runs, tournaments, clock, is_elsewhere=is_elsewhere, embeds=bool(embedders)).addresses
     routes = (

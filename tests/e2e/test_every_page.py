@@ -40,7 +40,7 @@ def test_every_page_can_be_read_by_everybody(chromium: Browser) -> None:
     browser = chromium
     with every_page() as pages:
         nothing: Any = None
-        addresses = Documents(nothing, nothing, nothing, nothing, nothing, embeds=True).addresses
+        addresses = Documents(nothing, nothing, nothing, nothing, nothing, is_elsewhere=None, embeds=True).addresses
         assert {*ALWAYS, *addresses} <= set(pages), "a page that is not looked at here"
         for address, drawn in pages.values():
             browser.look()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 import trio
@@ -40,18 +42,28 @@ def true_record() -> Record:
     return driven.finish()
 
 
-async def not_replayed(command: list[str] | None = None) -> str:
+Asked: TypeAlias = Callable[[list[str]], None]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Has a command asked in place of the server's."""
+    return lambda command: monkeypatch.setattr("client.replay.own_server.server_command", lambda _: command)
+
+
+async def not_replayed() -> str:
     with trio.fail_after(60), pytest.raises(NoReplay) as caught:
-        await replay_race(RECORD, command=command)
+        await replay_race(RECORD)
     return str(caught.value)
 
 
-async def test_the_record_goes_in_and_the_answer_comes_out(tmp_path: Path) -> None:
+async def test_the_record_goes_in_and_the_answer_comes_out(asked: Asked, tmp_path: Path) -> None:
     kept = tmp_path / "record.json"
     review = {"seats": [{"sentences": ["One.", "Two."], "move": 3, "instead": "b3", "exact": False}]}
     answers = f"open({str(kept)!r}, 'w').write(record); print(json.dumps({review}))"
+    asked(reading(answers))
     with trio.fail_after(30):
-        assert await review_game(RECORD, 0, command=reading(answers)) == GameReview(("One.", "Two."), 3, "b3", exact=False)
+        assert await review_game(RECORD, 0) == GameReview(("One.", "Two."), 3, "b3", exact=False)
     assert kept.read_text(encoding="utf-8") == to_json(RECORD)
 
 
@@ -64,13 +76,15 @@ async def test_the_record_goes_in_and_the_answer_comes_out(tmp_path: Path) -> No
         ("print(7)", "There is no replay of that race: not a replay of a race: Expected `object`, got `int`."),
     ],
 )
-async def test_a_replay_that_cannot_be_had_is_one_sentence(text: str, said: str) -> None:
-    assert await not_replayed(reading(text)) == said
+async def test_a_replay_that_cannot_be_had_is_one_sentence(asked: Asked, text: str, said: str) -> None:
+    asked(reading(text))
+    assert await not_replayed() == said
 
 
-async def test_frames_that_do_not_fit_together_are_refused() -> None:
+async def test_frames_that_do_not_fit_together_are_refused(asked: Asked) -> None:
     document = replay_to_json(frames(replays.record("carpet", 2))).replace(b'"ply":2,', b'"ply":3,', 1)
-    assert "is out of place" in await not_replayed(reading(f"sys.stdout.buffer.write({document!r})"))
+    asked(reading(f"sys.stdout.buffer.write({document!r})"))
+    assert "is out of place" in await not_replayed()
 
 
 @pytest.mark.parametrize(
@@ -82,9 +96,10 @@ async def test_frames_that_do_not_fit_together_are_refused() -> None:
         ('print(\'{"seats": [{"sentences": []}]}\')', "There is no review: it said nothing."),
     ],
 )
-async def test_a_review_that_cannot_be_had_is_one_sentence(text: str, said: str) -> None:
+async def test_a_review_that_cannot_be_had_is_one_sentence(asked: Asked, text: str, said: str) -> None:
+    asked(reading(text))
     with trio.fail_after(30):
-        assert await review_game(RECORD, 0, command=reading(text)) == GameReview((said,), failed=True)
+        assert await review_game(RECORD, 0) == GameReview((said,), failed=True)
 
 
 @pytest.mark.parametrize(
@@ -95,35 +110,37 @@ async def test_a_review_that_cannot_be_had_is_one_sentence(text: str, said: str)
         ("sys.exit('MemoryError')", (None, "MemoryError")),
     ],
 )
-async def test_what_is_false_is_told_from_what_could_not_be_checked(text: str, found: tuple[bool | None, str]) -> None:
+async def test_what_is_false_is_told_from_what_could_not_be_checked(asked: Asked, text: str, found: tuple[bool | None, str]) -> None:
+    asked(reading(text))
     with trio.fail_after(60):
-        assert await verify_race(RECORD, command=reading(text)) == found
+        assert await verify_race(RECORD) == found
 
 
-async def test_a_program_that_is_not_there_is_one_sentence() -> None:
-    missing = ["/no/such/program"]
-    assert (await not_replayed(missing)).startswith("The replay could not be started: ")
-    assert (await review_game(RECORD, 0, command=missing)).sentences[0].startswith("The review could not be started: ")
-    sound, why = await verify_race(RECORD, command=missing)
+async def test_a_program_that_is_not_there_is_one_sentence(asked: Asked) -> None:
+    asked(["/no/such/program"])
+    assert (await not_replayed()).startswith("The replay could not be started: ")
+    assert (await review_game(RECORD, 0)).sentences[0].startswith("The review could not be started: ")
+    sound, why = await verify_race(RECORD)
     assert (sound, "No such file" in why) == (None, True)
 
 
-async def test_one_that_takes_too_long_is_ended(mock_clock: MockClock, nursery: trio.Nursery, tmp_path: Path) -> None:
+async def test_one_that_takes_too_long_is_ended(asked: Asked, mock_clock: MockClock, nursery: trio.Nursery, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     started_up = f"open({str(pid)!r}, 'w').write(str(os.getpid())); open({str(fifo(tmp_path))!r}, 'w')"
+    asked(script(f"import os, time; {started_up}; time.sleep(600)"))
     nursery.start_soon(jump_when_it_says_so, mock_clock, tmp_path, 2.1)
     with trio.fail_after(30):
-        given_up = await review_game(RECORD, 0, command=script(f"import os, time; {started_up}; time.sleep(600)"), limit_s=2)
+        given_up = await review_game(RECORD, 0, limit_s=2)
     assert "took longer than 2 seconds" in given_up.sentences[0]
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
 
 
-async def test_one_that_takes_too_long_is_told_by_what_was_asked_of_it() -> None:
-    sleeper = script("import time; time.sleep(600)")
+async def test_one_that_takes_too_long_is_told_by_what_was_asked_of_it(asked: Asked) -> None:
+    asked(script("import time; time.sleep(600)"))
     with pytest.raises(NoReplay, match="The replay took longer than 0 seconds to make and was given up"):
-        await replay_race(RECORD, command=sleeper, limit_s=0.2)
-    assert await verify_race(RECORD, command=sleeper, limit_s=0.2) == (None, "it took longer than 0.2 seconds")
+        await replay_race(RECORD, limit_s=0.2)
+    assert await verify_race(RECORD, limit_s=0.2) == (None, "it took longer than 0.2 seconds")
 
 
 async def test_the_real_commands_replay_review_and_verify() -> None:

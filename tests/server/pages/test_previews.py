@@ -40,7 +40,7 @@ async def finished_race(house: House) -> tuple[str, str]:
 
 def let_embed(house: House, *embedders: str) -> None:
     readers = Readers(house.journal)
-    documents = Documents(house.rooms, readers, house.runs, house.tournaments, house.clock, embeds=True).addresses
+    documents = Documents(house.rooms, readers, house.runs, house.tournaments, house.clock, is_elsewhere=None, embeds=True).addresses
     previews = preview_routes({**known(), **documents}, readers, house._compute, embeds=True)
     house.site._routes = Site((*web_routes(documents, embedders=embedders), *previews))._routes
 

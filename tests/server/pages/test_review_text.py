@@ -81,10 +81,10 @@ def test_the_seat_of_a_record_is_judged_by_its_own_moves() -> None:
     first = rule_set("carpet").deal(bytes.fromhex(record.deal.seed))
     for seat in (0, 1):
         moves = [move.move for move in record.moves if move.seat == seat]
-        assert judge_seat(record, seat).review == review(first, moves)
-    slip = judge_seat(record, 0).review.slip
+        assert judge_seat(record, seat, budget=None).review == review(first, moves)
+    slip = judge_seat(record, 0, budget=None).review.slip
     assert slip is not None
-    assert f"after move {slip + 1}, {greedy_line(STALLING)[slip]} (" in judge_seat(record, 0).sentences[1]
+    assert f"after move {slip + 1}, {greedy_line(STALLING)[slip]} (" in judge_seat(record, 0, budget=None).sentences[1]
 
 
 @pytest.mark.parametrize("rules", RULE_SETS)
@@ -111,7 +111,7 @@ def test_the_document_has_games_with_one_deck_where_it_is_certain() -> None:
     assert gzip.decompress(zipped) == plain
     assert [each.seat for each in told.seats] == list(range(len(record.seats)))
     for seat, each in enumerate(told.seats):
-        judged = judge_seat(record, seat)
+        judged = judge_seat(record, seat, budget=None)
         slip = judged.review.slip
         expected = SeatReview(
             seat=seat, best=judged.review.best, slip=slip if slip is None else slip + 1, left=judged.left, sentences=judged.sentences

@@ -221,7 +221,7 @@ async def test_the_link_of_a_race_at_another_server_of_the_place_opens(house: Ho
         return code == "FARAWY"
 
     readers = Readers(house.journal)
-    documents = Documents(house.rooms, readers, house.runs, house.tournaments, house.clock, is_elsewhere=is_elsewhere)
+    documents = Documents(house.rooms, readers, house.runs, house.tournaments, house.clock, is_elsewhere=is_elsewhere, embeds=False)
     house.site._routes = Site(web_routes(documents.addresses))._routes
     assert (await house.ask("/play/far-awy", headers=BROWSER)).status == 200
     watched = await house.ask("/watch/farawy", headers=BROWSER)
