@@ -76,7 +76,7 @@ async def run_demo(*, rules: str, deal: str | None, fast: bool, write: Callable[
             name, policy = SECOND
             await run_bot(url, name, policy, JoinRace(code=await code_heard.receive()), pace=0 if fast else PACE)
         infos = narrator.model.rules
-        demo = Demo(records[0], check(records[0], narrator.model.evidence, 0, decks=deck_size(infos, options) // DECK_SIZE))
+        demo = Demo(records[0], check(records[0], narrator.model.evidence, 0, decks=deck_size(infos, options.rules) // DECK_SIZE))
         write(f"What {FIRST[0]}'s client tells its player of the deal:")
         for made in demo.checks:
             write(f"  {'ok' if made.ok else 'not checked' if made.ok is None else 'WRONG'}: {made.sentence}")
@@ -109,7 +109,7 @@ class Narrator:
             case Progress() | PlayerView():
                 self._progress(room, event)
             case Result():
-                self._result(event.record, deck_size(model.rules, room.options))
+                self._result(event.record, deck_size(model.rules, room.options.rules))
             case _:
                 pass
 
@@ -127,7 +127,7 @@ class Narrator:
             self._write(self._line(room, event.elapsed_ms))
 
     def _line(self, room: RoomModel, elapsed_ms: int) -> str:
-        cards = deck_size(self.model.rules, room.options)
+        cards = deck_size(self.model.rules, room.options.rules)
         return "  ".join([_seconds(elapsed_ms), *(self._bar(seat, cards) for seat in room.seats)])
 
     def _bar(self, seat: SeatInfo, cards: int) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 
 from client.state.room import RoomModel
 from client.state.store import Search
+from protocol.cards import DECK_SIZE
 from protocol.seat_ends import end_word
 from protocol.text import clean_name, counted, listed
 from protocol.views import RATED_DELAY_S, RaceOptions, RulesInfo, RunningRaceInfo, SeatInfo, SeatState, SeriesFormat, SeriesInfo, Unrated
@@ -59,9 +60,9 @@ def date_text(at_ms: int, zone: tzinfo | None, pattern: str = "%Y-%m-%d") -> str
         return "-"
 
 
-def deck_size(rules: tuple[RulesInfo, ...], options: RaceOptions) -> int:
-    """How many cards there are to bring home: 52 for each deck, and 52 if the rule set is not known."""
-    return next((52 * info.decks for info in rules if info.id == options.rules), 52)
+def deck_size(rules: tuple[RulesInfo, ...], rules_id: str) -> int:
+    """How many cards there are to bring home; those of one deck if the rule set is not known."""
+    return next((DECK_SIZE * info.decks for info in rules if info.id == rules_id), DECK_SIZE)
 
 
 def rated_sentence(options: RaceOptions) -> str:

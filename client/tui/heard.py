@@ -350,7 +350,7 @@ def bell_due(before: RoomModel | None, after: RoomModel | None, rules: tuple[Rul
         return False
     if before.phase in ("waiting", "countdown") and after.phase == "racing":
         return True
-    cards = deck_size(rules, after.options)
+    cards = deck_size(rules, after.options.rules)
     far = {info.seat for info in before.opponents if on_last_cards(info, cards)}
     return after.phase == "racing" and any(on_last_cards(info, cards) and info.seat not in far for info in after.opponents)
 

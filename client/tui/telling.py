@@ -249,7 +249,7 @@ def score_line(scene: Scene, room: RoomModel) -> str:
     seats = [f"{'you' if info.seat == room.seat else seat_name(info)} {info.home}" for info in room.seats if info.name is not None]
     seats += [f"{clean_name(ghost.name)} {ghost.home}" for ghost in room.ghosts]
     clock = text_of(clock_line(scene)).replace(" / ", " of ")
-    return f"{clock}{'. ' if clock else ''}Home, of {deck_size(scene.model.rules, room.options)}: {', '.join(seats)}."
+    return f"{clock}{'. ' if clock else ''}Home, of {deck_size(scene.model.rules, room.options.rules)}: {', '.join(seats)}."
 
 
 def _says_ready(model: Model) -> bool:
@@ -273,7 +273,7 @@ def _result(scene: Scene) -> News:
     room = scene.model.finished if scene.model.room is not None else watched
     if room is None or not room.ended or _is_unscored(scene.model):
         return {}
-    total = deck_size(scene.model.rules, room.options)
+    total = deck_size(scene.model.rules, room.options.rules)
     swing = outcome.turning_point(room)
     lines = [text_of(outcome.headline(room))]
     for number, seat in sorted(enumerate(room.ended), key=lambda pair: pair[1].place):

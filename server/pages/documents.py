@@ -202,7 +202,7 @@ def _first(room: Room) -> object:
     if summary.phase != "racing" or (summary.spec is not None and not summary.spec.watchable):
         return None
     seats = [{"seat": number, "name": seat.name, "bot": seat.bot, "home": seat.home} for number, seat in enumerate(summary.seats)]
-    return {"seats": seats, "cards": 52 * RULE_SETS[summary.options.rules].decks}
+    return {"seats": seats, "cards": RULE_SETS[summary.options.rules].deck_size}
 
 
 def _names(room: Room) -> str:

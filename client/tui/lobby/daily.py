@@ -7,6 +7,7 @@ from typing import Final
 from client.state.capabilities import rules_of
 from client.state.progress import Points
 from client.state.store import Model
+from client.text.formatting import deck_size
 from client.text.runs import board_lines, board_title, moment_text, run_line
 from client.text.width import fit
 from client.tui.actions import After, Copy, Do, Rest, ScreenAction
@@ -15,7 +16,6 @@ from client.tui.keymap import BACK, Binding, Command, Keys
 from client.tui.scene import Scene, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step, way
-from protocol.cards import DECK_SIZE
 from protocol.client_messages import QuickMatch
 from protocol.run_messages import ListDailies, ListRuns, RunDaily, Runs
 from protocol.text import counted, ordinal
@@ -90,11 +90,13 @@ def _sentences(runs: Runs) -> list[str]:
 
 def share(step: Step, runs: Runs | None, points: Points = ()) -> Step:
     """Copy a line about one's own run, if it is over. points: of its curve, where it was just run."""
-    settings, info = step.ui.settings, rules_of(step.state.rules, runs.rules) if runs is not None else None
-    cards = DECK_SIZE * (info.decks if info is not None else 1)
+    if runs is None:
+        return step
+    settings, info = step.ui.settings, rules_of(step.state.rules, runs.rules)
     server = settings.server if not settings.is_near else ""
-    name = info.name if info is not None else runs.rules if runs is not None else ""
-    line = run_line(runs, name, cards, server, points=points, ascii_only=settings.ascii) if runs is not None else ""
+    name = info.name if info is not None else runs.rules
+    cards = deck_size(step.state.rules, runs.rules)
+    line = run_line(runs, name, cards, server, points=points, ascii_only=settings.ascii)
     return step.then(Copy(line)).note(f"Copied, if your terminal lets programs copy: {line}") if line else step
 
 

@@ -66,7 +66,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     room = scene.model.finished
     assert room is not None
     rules = scene.model.rules
-    total = deck_size(rules, room.options)
+    total = deck_size(rules, room.options.rules)
     inner = min(width - 4, 100)
     margin = (width - inner) // 2
     keys = foot(KEYS, scene.theme, width, without=_refused(scene), labels=_labels(scene))

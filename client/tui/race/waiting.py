@@ -222,7 +222,7 @@ def _seats(scene: Scene, room: RoomModel, width: int, rows: int) -> Picture:
     for first in range(0, len(plates), across):
         cells = plates[first : first + across]
         if has_deck:
-            back = cards.back(deck_size(scene.model.rules, room.options), cards.CardSize(DECK_WIDTH, rows, 0), scene.theme)
+            back = cards.back(deck_size(scene.model.rules, room.options.rules), cards.CardSize(DECK_WIDTH, rows, 0), scene.theme)
             cells.insert(1, (DECK_WIDTH, block(back)))
         apart = [part for cell in cells for part in (cell, (BETWEEN, EMPTY))]
         parts += [block([[]] if first else []), row(*apart[:-1])]

@@ -146,7 +146,7 @@ def _between(scene: Scene, room: RoomModel, last: RoomModel, width: int) -> Pict
 
 def _outcome(scene: Scene, room: RoomModel, width: int) -> list[Line]:
     """Places, the score of the series, ratings."""
-    total = deck_size(scene.model.rules, room.options)
+    total = deck_size(scene.model.rules, room.options.rules)
     return [*places_table(scene, room, width, total), *score_lines(room, width), *rating_lines(scene, room, width)]
 
 
@@ -219,7 +219,7 @@ def _table(scene: Scene, watch: WatchModel, room: RoomModel, info: SeatInfo, wid
 
 
 def _seat(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int) -> list[Line]:
-    total = deck_size(scene.model.rules, room.options)
+    total = deck_size(scene.model.rules, room.options.rules)
     return seat_lines(
         info,
         width,
@@ -266,7 +266,7 @@ def _result(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     record = room.record
     assert record is not None
     inner = min(width - 4, 100)
-    total = deck_size(scene.model.rules, room.options)
+    total = deck_size(scene.model.rules, room.options.rules)
     table = [[], *_outcome(scene, room, inner), []]
     rows = max(min(height - len(table), 22), LOWEST)
     drawn = plot(list(enumerate(curves(record))), inner, rows, scene.theme, cards=scale(record, total), area=True)

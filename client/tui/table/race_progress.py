@@ -33,7 +33,7 @@ CURVE_MS = 5_000
 def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everybody's bar, and below them who leads, if there is a row for it."""
     away = room.away_ms(scene.clock_ms)
-    total = deck_size(scene.model.rules, room.options)
+    total = deck_size(scene.model.rules, room.options.rules)
     strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info))}
     drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
     words = lead_sentence(scene, room, width)
@@ -104,7 +104,7 @@ def _home_at_ms(room: RoomModel, info: SeatInfo) -> int:
 
 def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:
     """The curves as far as they are known; after the race, in full."""
-    total = deck_size(scene.model.rules, room.options)
+    total = deck_size(scene.model.rules, room.options.rules)
     if room.record is not None:
         lines = recorded(room.record, room.seat, scene.theme)
         return plot(lines, width, rows, scene.theme, cards=scale(room.record, total), area=rows >= AREA_ROWS)

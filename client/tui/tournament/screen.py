@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from client.state.capabilities import rules_of
 from client.state.store import Model
 from client.state.tournament import (
     DONE_PHASES,
@@ -18,7 +17,7 @@ from client.state.tournament import (
     table_name,
     waits_for_others,
 )
-from client.text.formatting import clock_text
+from client.text.formatting import clock_text, deck_size
 from client.text.tournaments import (
     TIE_BREAK_HEADS,
     TIE_BREAK_WORDS,
@@ -258,7 +257,6 @@ def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, ma
 def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, width: int, *, marked: bool) -> Line:
     """One table in a row: both names, and between them how far they are, or the result."""
     own = scene.model.player
-    info = rules_of(scene.model.rules, tournament.told.options.rules)
     pointer = scene.pointer(marked)
     # A bracket's name for it is not what commands ask for.
     match = f"{clean_name(table.match)} " if table.match else ""
@@ -277,7 +275,7 @@ def _table(scene: Scene, tournament: TournamentModel, table: TournamentTable, wi
         (roles[0], fit(first, left)),
         # Never marked: without colours, a bar beside it would run into it.
         ("felt", " "),
-        *_middle(scene, tournament.told, table, middle_width, cards=52 * info.decks if info is not None else 52),
+        *_middle(scene, tournament.told, table, middle_width, cards=deck_size(scene.model.rules, tournament.told.options.rules)),
         ("felt", " "),
         (roles[1], fit(second if table.counted or table.second else "bye", right)),
         ("faint", f" {fit(tail, 12)}"),

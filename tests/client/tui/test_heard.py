@@ -39,4 +39,4 @@ def test_of_two_decks_the_last_ten_cards_begin_at_94() -> None:
     assert not bell_due(before.room, at(93), scenes.RULES)
     assert bell_due(before.room, at(94), scenes.RULES)
     assert before.room is not None
-    assert deck_size(scenes.RULES, before.room.options) == 104
+    assert deck_size(scenes.RULES, before.room.options.rules) == 104
