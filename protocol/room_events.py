@@ -177,7 +177,7 @@ class Ended(Versioned, frozen=True, kw_only=True, tag="ended"):
 class Scored(Versioned, frozen=True, kw_only=True, tag="scored"):
     """A race of a series was scored, or somebody gave up the series. Unless it is over, `room` follows with its next race.
 
-    record: of an earlier race, if it was withheld until now; else null.
+    record: of an earlier race, if it was sealed until now; else null.
     """
 
     series: SeriesInfo

@@ -46,7 +46,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.room_events import Hidden
 from protocol.server_messages import ServerMessage
 
-OUTBOX = 64
+SEND_QUEUE = 64
 """Messages that wait for the socket. When full (a person cannot type that fast), nothing more is taken and `send` returns False."""
 FRAMES = 16
 """Received frames that wait. Beyond that, the socket is not read, so that the server sees a slow reader."""
@@ -135,22 +135,22 @@ class ServerConnection:
         self._times = times
         self.pong_s = times.pong_s
         """Seconds for which the server may be silent."""
-        self._outbox, self._to_write = trio.open_memory_channel[bytes](OUTBOX)
+        self._send_queue, self._to_write = trio.open_memory_channel[bytes](SEND_QUEUE)
 
     def send(self, message: ClientMessage) -> bool:
-        """Never blocks. False if not taken: longer than MAX_CLIENT_MESSAGE bytes, more messages than OUTBOX, or after `finish`."""
+        """Never blocks. False if not taken: longer than MAX_CLIENT_MESSAGE bytes, more messages than SEND_QUEUE, or after `finish`."""
         data = encode(message, self._subprotocol)
         if len(data) > MAX_CLIENT_MESSAGE:
             return False
         try:
-            self._outbox.send_nowait(data)
+            self._send_queue.send_nowait(data)
         except (trio.WouldBlock, trio.BrokenResourceError, trio.ClosedResourceError):
             return False
         return True
 
     def finish(self) -> None:
         """No more messages will be sent: say goodbye after the last one. `run` then ends."""
-        self._outbox.close()
+        self._send_queue.close()
 
     async def run(self, hear: Callable[[ServerMessage], Awaitable[None]], round_trip: Callable[[int], None]) -> Ending:
         """Carry messages until the connection ends. Returns why it ended. hear: called with each message. round_trip: called with the

@@ -76,7 +76,7 @@ class RoomModel(Struct, frozen=True):
     curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it knows who led, after a
     snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
     end, and will not race again. won: as in the snapshot; see also `won_by_now`. half: how each seat's part in the first race of a swap
-    ended, while the second is open and the record of the first is withheld; empty if that was not heard. parted: who left last, before the
+    ended, while the second is open and the record of the first is sealed; empty if that was not heard. parted: who left last, before the
     start, as long as nobody has come since. ready_until_ms: when those who are not ready lose their seats.
     """
 
@@ -126,7 +126,7 @@ class RoomModel(Struct, frozen=True):
         return id_, round_
 
     @property
-    def is_withheld(self) -> bool:
+    def hides_boards(self) -> bool:
         """Whether its boards are hidden from watchers: others have yet to play its deal, or it is the first race of a swap."""
         if self.shared is not None:
             return self.record is None
@@ -134,7 +134,7 @@ class RoomModel(Struct, frozen=True):
 
     @property
     def is_second_of_swap(self) -> bool:
-        """Whether the first race of its swap is over, and the record of that is withheld."""
+        """Whether the first race of its swap is over, and the record of that is sealed."""
         return self.options.swaps and self.series is not None and self.series.raced == 1 and not self.series.over
 
     @property
@@ -326,7 +326,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
         case Started():
             seats = _racing(room.seats, None)
             for seat, (home, foundations) in enumerate(zip(event.home, event.foundations, strict=False)):
-                # One's own are known even if they are withheld from the others.
+                # One's own are known even if they are hidden from the others.
                 seats = _with_seat(seats, seat, home=home, **({"foundations": foundations} if foundations else {}))
             # A first view told of one's own shuffle alone, and in a swap more or fewer cards may lie ready on the other.
             points = tuple(((0, info.home),) for info in seats) if event.home else room.points
@@ -339,7 +339,7 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
                 event.seat,
                 ply=event.ply,
                 home=event.home,
-                # One's own are known even if they are withheld from the others.
+                # One's own are known even if they are hidden from the others.
                 foundations=event.foundations or (room.view.foundations if room.view is not None and event.seat == room.seat else {}),
                 state=event.state,
                 elapsed_ms=event.elapsed_ms,

@@ -13,7 +13,7 @@ import trio
 
 from server.race.race_deal import DealWanted
 from server.rooms.ports import SearchFailed
-from server.runtime.turns import Turns
+from server.runtime.place_locks import PlaceLocks
 from server.runtime.workers import WorkerDied, Workers
 from server.solver.winnable import NoneWinnable, first_winnable
 
@@ -32,7 +32,7 @@ class DealFinder:
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._turns = Turns()
+        self._locks = PlaceLocks()
 
     async def find(self, wanted: DealWanted, place: str | None) -> int | None:
         """The number of the first seed whose deal can be won; None if none was found. Cancel it when nobody wants the answer any more.
@@ -40,7 +40,7 @@ class DealFinder:
         Raises SearchFailed if worker after worker has died.
         """
         began = trio.current_time()
-        async with self._turns.turn(place):
+        async with self._locks.turn(place):
             k = await self._search(wanted)
         steps = max(ceil((trio.current_time() - began) / STEP_S), 1)
         await trio.sleep_until(began + steps * STEP_S)

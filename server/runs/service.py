@@ -41,7 +41,7 @@ from server.runs.boards import Boards
 from server.runs.challenges import ChallengeRegistry
 from server.runs.closer import RunCloser
 from server.runs.dailies import DailyDeals
-from server.runtime.turns import Turns
+from server.runtime.place_locks import PlaceLocks
 from server.runtime.workers import WorkerDied
 from server.store.journal import Journal
 from server.store.port import SharedDealMade
@@ -96,7 +96,7 @@ class RunService:
         self._journal = journal
         self._clock = clock
         self._compute = compute
-        self._asking, self._auditing = Turns(), Turns()
+        self._asking, self._auditing = PlaceLocks(), PlaceLocks()
         self._asked = trio.CapacityLimiter(ASKED_AT_ONCE)
         self._audits = trio.CapacityLimiter(AUDITS_AT_ONCE)
 

@@ -22,9 +22,9 @@ from protocol.room_events import Countdown, Ended, Result, Room
 from protocol.server_messages import Moved, ServerMessage
 from protocol.watch_messages import Unwatched, Watched, WatchedEvent
 from server.rooms.outgoing import Bundle, Outgoing, refused
-from server.spectate.audience import Audience
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.spectator import Spectator
+from server.spectate.spectator_group import SpectatorGroup
 
 logger = logging.getLogger("carpet.spectate")
 
@@ -58,7 +58,7 @@ class TalkLine(msgspec.Struct, array_like=True, frozen=True):
 OnClose: TypeAlias = "Callable[[RelayedRace, list[Spectator]], None]"
 
 
-class RelayedRace(Audience):
+class RelayedRace(SpectatorGroup):
     """`run` is its task, for as long as anybody watches. owner: the node that has the race. url: where players reach that node."""
 
     def __init__(self, code: str, *, owner: int, url: str, scheduler: FanoutScheduler, on_close: OnClose) -> None:

@@ -39,10 +39,10 @@ from server.rooms.driver import Room
 from server.rooms.outgoing import CANNOT_WRITE, Bundle, Outgoing
 from server.rooms.spectator_port import Happened, Shown
 from server.runtime.token_bucket import Bucket
-from server.spectate.audience import Audience
 from server.spectate.delay import DelayedBoards
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.spectator import Spectator
+from server.spectate.spectator_group import SpectatorGroup
 
 logger = logging.getLogger("carpet.spectate")
 
@@ -81,7 +81,7 @@ _Item: TypeAlias = Happened | Shown | RoomMessage | WatcherLine | Error
 """A room message means that another race has begun; an error, that time stands still."""
 
 
-class RoomSpectators(Audience):
+class RoomSpectators(SpectatorGroup):
     """Satisfies `SpectatorPort`. `run` is its task. Once anybody has watched, it stays until the room is closed."""
 
     def __init__(self, room: Room, *, clock: Clock, scheduler: FanoutScheduler, on_close: OnClose) -> None:

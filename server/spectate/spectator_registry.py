@@ -28,11 +28,11 @@ from server.rooms.driver import Room
 from server.rooms.member import PlayerName
 from server.rooms.outgoing import Outgoing, refused
 from server.rooms.registry import Rooms
-from server.spectate.audience import Audience
 from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.relayed_race import RelayedRace
 from server.spectate.room_spectators import RoomSpectators
 from server.spectate.spectator import Spectator, SpectatorConnection
+from server.spectate.spectator_group import SpectatorGroup
 
 logger = logging.getLogger("carpet.spectate")
 
@@ -68,7 +68,7 @@ class SpectatorRegistry:
         self.scheduler = scheduler or FanoutScheduler()
         self._rooms_watched: dict[Room, RoomSpectators] = {}
         self._by_connection: dict[SpectatorConnection, Spectator] = {}
-        self._watching: dict[Spectator, Audience] = {}
+        self._watching: dict[Spectator, SpectatorGroup] = {}
         self._key_secret = secrets.token_bytes(32)
         self.tournament_secret: Callable[[str], bytes | None] = lambda _: None
         """Gives a known tournament's secret, which all servers of the place share."""
@@ -239,13 +239,13 @@ class SpectatorRegistry:
             else:
                 self._admit(spectator, room)
 
-    def forget(self, watched: Audience, spectators: Iterable[Spectator]) -> None:
+    def forget(self, watched: SpectatorGroup, spectators: Iterable[Spectator]) -> None:
         """They no longer watch it, and have been told."""
         for spectator in spectators:
             if self._watching.get(spectator) is watched:
                 del self._watching[spectator]
 
-    def _found(self, connection: SpectatorConnection) -> tuple[Spectator, Audience] | None:
+    def _found(self, connection: SpectatorConnection) -> tuple[Spectator, SpectatorGroup] | None:
         spectator = self._by_connection.get(connection)
         watching = self._watching.get(spectator) if spectator is not None else None
         return (spectator, watching) if spectator is not None and watching is not None else None

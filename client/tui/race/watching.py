@@ -117,7 +117,7 @@ def _told(watch: WatchModel, width: int) -> Line:
     if room.series is not None and room.phase == "racing":
         left = f" {series_meanwhile(room.series)}"
     late = room.options.delay_s
-    boards = "no boards in this race " if room.is_withheld else "live boards " if late == 0 else f"boards {late} s late "
+    boards = "no boards in this race " if room.hides_boards else "live boards " if late == 0 else f"boards {late} s late "
     if room.phase == "over":
         boards = "final boards "
         left = f" {headline(room)[0][1]}" if room.ended else left
@@ -181,8 +181,8 @@ def _boards(scene: Scene, watch: WatchModel, room: RoomModel, width: int, height
 
 def _no_boards(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Below everybody's bars while there is no board at all: why, once; and the curves, if there will be none in this race."""
-    told = block([[("faint", words)] for words in wrap_text(NO_BOARDS if room.is_withheld else LATE.format(room.options.delay_s), width)])
-    if not room.is_withheld:
+    told = block([[("faint", words)] for words in wrap_text(NO_BOARDS if room.hides_boards else LATE.format(room.options.delay_s), width)])
+    if not room.hides_boards:
         return placed(centred(told, width), height, MIDDLE)
     drawn = race_curves(scene, room, width - 2, height - told.height - 2)
     return stacked(block([[]]), centred(told, width), block([[]]), shifted(block(drawn, width - 2, role="panel"), 1))

@@ -162,7 +162,7 @@ export class WatchedRace {
           if (each.state === "waiting") each.state = "racing";
           if (!event.home?.length) return;
           each.home = event.home[number];
-          // One's own are known, where they are withheld from the others.
+          // One's own are known, where they are hidden from the others.
           if (Object.keys(event.foundations[number]).length) each.foundations = event.foundations[number];
           if (!this.curves.get(each.seat).length) this.curves.set(each.seat, [[0, each.home]]);
         });

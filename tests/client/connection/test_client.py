@@ -10,7 +10,7 @@ from trio.testing import MockClock
 from client.connection.client import EVENTS, open_link
 from client.connection.events import Connected, Connecting, Identity, Lost, RoundTrip
 from client.connection.hello import HELLO_REFERENCE
-from client.connection.websocket import FRAMES, OUTBOX, ConnectionTimes
+from client.connection.websocket import FRAMES, SEND_QUEUE, ConnectionTimes
 from protocol import server_messages as said
 from protocol.client_messages import FollowLobby, LeaveRace, Say, WhoAmI
 from protocol.codec import JSON, MSGPACK
@@ -136,8 +136,8 @@ async def test_an_error_of_the_app_comes_out_as_it_is(server: FakeServer) -> Non
 async def test_send_never_blocks_and_says_when_the_outbox_is_full(server: FakeServer) -> None:
     async with open_link(URL, ANNA, dial=server.dial) as link:
         # No checkpoint in between: nothing can leave. The hello may be in there still.
-        taken = [link.send(FollowLobby()) for _ in range(2 * OUTBOX)]
-        assert OUTBOX - 1 <= taken.count(True) <= OUTBOX
+        taken = [link.send(FollowLobby()) for _ in range(2 * SEND_QUEUE)]
+        assert SEND_QUEUE - 1 <= taken.count(True) <= SEND_QUEUE
         assert taken[-1] is False
 
 

@@ -12,7 +12,7 @@ from server.spectate.fanout_scheduler import FanoutScheduler
 from server.spectate.spectator import Spectator
 
 
-class Audience(ABC):
+class SpectatorGroup(ABC):
     """code: the room's code."""
 
     def __init__(self, code: str, scheduler: FanoutScheduler) -> None:

@@ -1,4 +1,4 @@
-"""Turns: one thing at a time for each place, so that others do not wait for all that somebody asks for at once."""
+"""One lock for each place, so that others do not wait for all that somebody asks for at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 import trio
 
 
-class Turns:
+class PlaceLocks:
     """A place is forgotten once nobody of it waits."""
 
     def __init__(self) -> None:
