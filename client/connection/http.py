@@ -37,7 +37,7 @@ LONGEST_PAGE: Final = LONGEST_RECORD
 
 LONGEST_PROBLEM: Final = 4096
 
-PATIENCE_S: Final = 10.0
+SILENCE_S: Final = 10.0
 """Seconds for which a server may send nothing."""
 
 WHOLE_S: Final = 60.0
@@ -168,7 +168,7 @@ def fetch(address: Address, path: str) -> bytes:
     # The URL is http or https by construction, and the opener handles nothing else.
     request = urllib.request.Request(address.page(path), headers={"Accept": "application/json", "User-Agent": software})  # noqa: S310
     try:
-        with connecting_to(address.place), _opener(address).open(request, timeout=PATIENCE_S) as response:
+        with connecting_to(address.place), _opener(address).open(request, timeout=SILENCE_S) as response:
             return _read(response, LONGEST_PAGE, address)
     except urllib.error.HTTPError as error:
         with error:

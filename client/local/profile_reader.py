@@ -36,7 +36,7 @@ LISTED: Final = 30
 """Races kept here that are looked at."""
 MOST_STREAKS: Final = 3
 """Rule sets whose deals of the day are asked for, those tried most often first: a server answers only so many."""
-PATIENCE_S: Final = 4.0
+PROFILE_PATIENCE_S: Final = 4.0
 """How long each page of a server is waited for: what this machine knows stands ready meanwhile."""
 
 
@@ -106,7 +106,7 @@ class ProfileReader:
 
 async def _soon(fetch: Callable[[], Fetched], address: Address) -> Fetched:
     """What a page says. Raises PageRefused if it does not come in time."""
-    with trio.move_on_after(PATIENCE_S):
+    with trio.move_on_after(PROFILE_PATIENCE_S):
         return await trio.to_thread.run_sync(fetch, abandon_on_cancel=True)
     raise PageRefused(f"The server at {address.place} has not answered yet; try again later.")
 

@@ -31,7 +31,7 @@ Document = TypeVar("Document", bound=Versioned)
 PRIVATE, USUAL = 0o600, 0o666
 """Modes of new files, before the umask: readable only by the user from the first moment, or as most programs create them."""
 
-PATIENCE_S = 2.0
+LOCK_PATIENCE_S = 2.0
 """Seconds to wait for another terminal's change, which takes a few milliseconds."""
 PAUSE_S = 0.01
 
@@ -159,7 +159,7 @@ def locked_folder(folder: Path) -> Iterator[bool]:
 
 
 def _take_lock(handle: int) -> bool:
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + LOCK_PATIENCE_S
     while not locked_at_once(handle):
         if time.monotonic() >= until:
             return False

@@ -15,7 +15,7 @@ from typing import Final
 import trio
 
 from client.connection.events import Identity
-from client.storage.files import PATIENCE_S, PAUSE_S, PRIVATE, locked_at_once
+from client.storage.files import LOCK_PATIENCE_S, PAUSE_S, PRIVATE, locked_at_once
 from client.storage.identity import IdentityError, IdentityStore
 
 FOLDER: Final = "play"
@@ -62,7 +62,7 @@ async def kept_game(home: Path) -> AsyncIterator[KeptGame | None]:
         return
     try:
         # The server of a terminal that has just died needs a moment to stop.
-        with trio.move_on_after(PATIENCE_S):
+        with trio.move_on_after(LOCK_PATIENCE_S):
             while not locked_at_once(handle):  # noqa: ASYNC110  (another process has it, which tells nobody)
                 await trio.sleep(PAUSE_S)
         yield KeptGame(folder, handle) if locked_at_once(handle) else None

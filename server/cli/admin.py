@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 admin_app = typer.Typer(
     help="Look after a running server: list, end, ban, say, drain. Only the user who runs it may.", rich_markup_mode=None
 )
-LOOK_S = 1.0
+UNDER_WAY_LOOK_S = 1.0
 """Seconds between two looks at what is under way."""
 GROUPS = {
     noun: typer.Typer(help=f"{what}.", rich_markup_mode=None)
@@ -212,7 +212,7 @@ def _wait(at: Path | None, database: str | None) -> None:
         if (now := " and ".join(counted(int(row[f"{what}s"] or 0), what) for what in ("race", "tournament"))) != told:
             typer.echo(f"under way: {now}", err=True)
             told = now
-        time.sleep(LOOK_S)
+        time.sleep(UNDER_WAY_LOOK_S)
 
 
 def _answer(question: Question, at: Path | None, database: str | None) -> Answer:

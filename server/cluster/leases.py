@@ -13,7 +13,7 @@ BEAT_S: Final = 0.5
 ABSENT_S: Final = 2.0
 """A node that has not seen the others for this long was away itself: asleep, or without the database. The others may have been too."""
 
-PATIENCE_S: Final = 5.0
+RENEWAL_PATIENCE_S: Final = 5.0
 """Seconds that a node which was away gives the others to renew their leases: as long as a lease lasts."""
 
 
@@ -27,7 +27,7 @@ class Watch:
     def dead(self, nodes: Sequence[Node], *, own: int, now: float) -> tuple[Node, ...]:
         """The nodes whose races may be taken over. nodes: as the database has just shown them. now: seconds of a clock that never jumps."""
         if now - self._seen_at > ABSENT_S:
-            self._trusts_from = now + PATIENCE_S
+            self._trusts_from = now + RENEWAL_PATIENCE_S
         self._seen_at = now
         # No patience for a node that has left, since it said so, or whose process has ended, since the database knows.
         return tuple(

@@ -20,7 +20,7 @@ from server.store.port import BanKind, Banned, Unbanned
 
 logger = logging.getLogger("carpet.lobby")
 
-LOOK_S: Final = 0.5
+BANS_LOOK_S: Final = 0.5
 """Seconds between two looks at bans made or lifted at other servers."""
 
 
@@ -55,7 +55,7 @@ class Bans:
             except StoreError as error:
                 mark = (-1, -1)
                 logger.debug("the bans of other servers cannot be read: %s", error)
-            await trio.sleep(LOOK_S)
+            await trio.sleep(BANS_LOOK_S)
 
     def _hear(self, banned: Iterable[Banned], put_out: Callable[[BanKind, str, str], object]) -> None:
         before, own = self._banned, self._changed.union(self._changing)

@@ -30,7 +30,7 @@ from server.net.hub import Hub, worked_s
 from server.net.hub_connection import HubConnection
 from server.net.limits import Seldom
 from server.net.origins import Origins
-from server.net.overload import BUSY_SENTENCE, LOOK_S, UNTIRING, Overload
+from server.net.overload import BUSY_SENTENCE, LOAD_LOOK_S, UNTIRING, Overload
 from server.net.page_connection import PageConnection
 from server.net.plain_connection import PlainConnection
 from server.net.stream import CLOSING_S, HANDSHAKE_S, TOLD_EVERY_S, RoundTripRule, SocketListener, SocketStream, TlsStream
@@ -156,7 +156,7 @@ async def _look(overload: Overload, dispatch: DispatchPort) -> None:
     """Watch the load in place of the hub. How late sockets are read is not known here."""
     while True:
         overload.look(worked_s, dispatch.traffic.answered, trio.current_time(), connections=len(dispatch.visits()))
-        await trio.sleep(LOOK_S)
+        await trio.sleep(LOAD_LOOK_S)
 
 
 class _Door:

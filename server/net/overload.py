@@ -58,7 +58,7 @@ in one minute than in another. Judged by the cost at its quickest, it would grad
 BEGUN_S: Final = 1.0
 """Seconds' worth of races that may have begun ahead of the pace: a tournament's races do not ask."""
 
-LOOK_S: Final = 0.25
+LOAD_LOOK_S: Final = 0.25
 """Seconds between two looks at the processor time. Retry times are spread over as many seconds: if all asked again at one moment, they
 would be late together, and find no more places than the first of them."""
 
@@ -156,7 +156,7 @@ class Overload:
         several ways, of which the largest counts. answered: gives how many moves have been answered since then, and the seconds that they
         waited for it in all. now: as in `note`.
         """
-        if now < self._looked_at + LOOK_S:
+        if now < self._looked_at + LOAD_LOOK_S:
             return
         before, self._worked = self._worked, worked()
         seconds, self._looked_at = now - self._looked_at, now
@@ -211,8 +211,8 @@ class Overload:
         if wait_s <= 0:
             if self._places >= 1 + self.coming:
                 return 0
-            wait_s = max(self._looked_at + LOOK_S - now, 0.0)
-        return max(math.ceil((wait_s + self._spread() * LOOK_S) * 1000), 1)
+            wait_s = max(self._looked_at + LOAD_LOOK_S - now, 0.0)
+        return max(math.ceil((wait_s + self._spread() * LOAD_LOOK_S) * 1000), 1)
 
     def begun(self) -> None:
         """A race has got its room. Only then is a place taken: not by a request that is refused for another reason, or that only waits."""

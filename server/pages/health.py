@@ -16,7 +16,7 @@ from server.store.journal import Journal
 
 logger = logging.getLogger("carpet.store")
 
-PATIENCE_S: Final = 2.0
+STORE_PATIENCE_S: Final = 2.0
 """How long the store may take to answer."""
 
 
@@ -25,10 +25,10 @@ def readiness_route(rooms: Rooms, journal: Journal, *, max_rooms: int, relief: C
 
     async def show(asked: Asked) -> Page:
         del asked
-        with trio.move_on_after(PATIENCE_S) as waiting:
+        with trio.move_on_after(STORE_PATIENCE_S) as waiting:
             reason = await _why_not(rooms, journal, max_rooms, relief)
         if waiting.cancelled_caught:
-            reason = f"the store has not answered for {PATIENCE_S:.0f} seconds"
+            reason = f"the store has not answered for {STORE_PATIENCE_S:.0f} seconds"
         if reason is not None:
             raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, f"Not ready: {reason}.", retry_after_s=5)
         return Page(b"ready\n", TEXT_TYPE, "no-store")

@@ -15,7 +15,7 @@ import trio
 
 logger = logging.getLogger("carpet.rooms")
 
-LOOK_S: Final = 60.0
+WALL_LOOK_S: Final = 60.0
 """Seconds after which a task that waits for a date looks at the wall clock again: it may have been set, or the machine may have slept."""
 
 PAUSED_LOOK_S: Final = 0.25
@@ -71,7 +71,7 @@ class Clock:
     def wall_deadline(self, moment_ms: int) -> float:
         """The Trio time at which to check whether this moment of `wall_ms` has come: before then, if it is far away."""
         now = trio.current_time()
-        return now + min((moment_ms + 0.5) / 1000 - self._wall_s(), LOOK_S)
+        return now + min((moment_ms + 0.5) / 1000 - self._wall_s(), WALL_LOOK_S)
 
     @property
     def is_paused(self) -> bool:

@@ -25,7 +25,7 @@ logger = logging.getLogger("carpet.runs")
 AGAIN_MS = 60_000
 """Time until a challenge that could not be read is asked for again."""
 
-LOOK_S: Final = 0.2
+RUNS_LOOK_S: Final = 0.2
 """Least seconds between two looks at the rooms."""
 
 
@@ -61,7 +61,7 @@ class RunCloser:
             due = await self._look()
             with trio.move_on_at(self._clock.wall_deadline(due) if due is not None else float("inf")):
                 await self._changed.wait()
-            await trio.sleep(LOOK_S)
+            await trio.sleep(RUNS_LOOK_S)
 
     async def _look(self) -> int | None:
         """Do what is due in any room. Gives when there is something to do next."""

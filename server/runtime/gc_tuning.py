@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-LOOK_S: Final = 1.0
+OBJECTS_LOOK_S: Final = 1.0
 """Seconds between two counts of the objects."""
 
 FEW: Final = 20_000
@@ -50,7 +50,7 @@ async def collect_garbage(connections: Callable[[], int], rooms: Callable[[], in
     import trio
 
     while True:
-        await trio.sleep(LOOK_S)
+        await trio.sleep(OBJECTS_LOOK_S)
         # Objects made since the last collection, less those freed. Counted even while Python's own collection is off.
         if not gc.isenabled() and gc.get_count()[0] > FEW + max(OF_CONNECTION * connections(), OF_ROOM * rooms()):
             gc.collect()

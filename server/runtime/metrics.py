@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from server.runtime.figures import BOUNDS, AnyFigure, DurationFigure, Durations, Figure, FigureBy
 
-LOOK_S: Final = 0.1
+LAG_LOOK_S: Final = 0.1
 """Seconds between two measurements of the event loop's lag."""
 
 ENDING_S: Final = 5.0
@@ -40,7 +40,7 @@ def metrics_served(nursery: trio.Nursery, figures: Sequence[AnyFigure], host: st
 
 async def _watch_loop(lag: Durations) -> None:
     while True:
-        due = trio.current_time() + LOOK_S
+        due = trio.current_time() + LAG_LOOK_S
         await trio.sleep_until(due)
         lag.add(max(trio.current_time() - due, 0.0))
 

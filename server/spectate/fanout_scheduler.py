@@ -4,8 +4,8 @@ Slices   Messages are posted for SLICE_S, to however many connections that allow
          rooms share one `FanoutScheduler`, so a player waits for one slice at most.
 Players  Serving a player may take several tasks, one after another. With a slice between any two the player would wait each time, so the
          next slice begins only when no other task has anything to do.
-Patience If other tasks are always busy, the next slice begins after PATIENCE_S anyway. So even a fully loaded server gives a sixth of its
-         time to spectators; they hear less often, of more at once.
+Patience If other tasks are always busy, the next slice begins after SLICE_PATIENCE_S anyway. So even a fully loaded server gives a sixth of
+         its time to spectators; they hear less often, of more at once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ socket, which costs as much as posting to ten."""
 CHECKED: Final = 16
 """Connections posted to in one call, between two looks at the stopwatch. A look costs a tenth of posting to one."""
 
-PATIENCE_S: Final = 0.005
+SLICE_PATIENCE_S: Final = 0.005
 """Seconds of the stopwatch that a slice waits for the server's other tasks, at most."""
 
 QUIET: Final = 2
@@ -59,7 +59,7 @@ class FanoutScheduler:
 
     async def _let_others(self) -> None:
         """Let all other tasks do what they have to do."""
-        until = self._stopwatch() + PATIENCE_S
+        until = self._stopwatch() + SLICE_PATIENCE_S
         others = self._others
         others.myself = trio.lowlevel.current_task()
         quiet = 0

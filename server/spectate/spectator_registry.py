@@ -42,7 +42,7 @@ FORGIVEN_S: Final = 60.0
 RESULT_S: Final = 5.0
 """Seconds that those who follow the closest race are shown its result before they are moved on."""
 
-LOOK_S: Final = 1.0
+CLOSEST_LOOK_S: Final = 1.0
 """Seconds between two looks at which race is the closest, while somebody follows it."""
 
 REST_S: Final = 0.2
@@ -322,7 +322,7 @@ class SpectatorRegistry:
             if waiting:
                 self._move(waiting)
                 await trio.sleep(REST_S)
-            with trio.move_on_after(LOOK_S if self._led else math.inf):
+            with trio.move_on_after(CLOSEST_LOOK_S if self._led else math.inf):
                 await self._wanted.wait()
 
     def _is_to_move(self, spectator: Spectator) -> bool:

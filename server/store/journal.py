@@ -46,7 +46,7 @@ RETRY_S: Final = 0.3
 SLOW_S: Final = 2.0
 """A commit, or a probe of an idle store, that takes longer counts as an outage before it has failed."""
 
-LOOK_S: Final = 1.0
+PROBE_S: Final = 1.0
 """Seconds from one probe of the store to the next."""
 
 LAST_TRIES_S: Final = 10.0
@@ -369,7 +369,7 @@ class Journal(Availability):
     async def _look_after_the_store(self) -> None:
         """Notice what no writer would: an idle store that has gone away, and a commit that does not finish."""
         while True:
-            await trio.sleep(LOOK_S)
+            await trio.sleep(PROBE_S)
             since = self._committing_since
             if since is not None:
                 if trio.current_time() - since >= SLOW_S and self.available:

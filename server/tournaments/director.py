@@ -51,7 +51,7 @@ from server.tournaments.pairing.crosstable import Refused, TableRace
 from server.tournaments.ports import ChooseNode, TournamentPorts
 from server.tournaments.state import STAGE_SENTENCES, TournamentState
 from server.tournaments.table_room import call_to
-from server.tournaments.table_rooms import LOOK_S, RETRY_S, TableRooms
+from server.tournaments.table_rooms import ELSEWHERE_LOOK_S, RETRY_S, TableRooms
 from server.tournaments.views import LiveTable, TableNews, check_in_due
 
 logger = logging.getLogger("carpet.tournaments")
@@ -312,7 +312,7 @@ class Director:
         for number in found:
             self.tables.by_table.pop(number, None)
         self.tables.note_running(self.state, running)
-        self._looks_at = trio.current_time() + LOOK_S
+        self._looks_at = trio.current_time() + ELSEWHERE_LOOK_S
         await self._happen([event for events in found.values() for event in events])
 
     async def _serve(self) -> None:

@@ -47,7 +47,7 @@ OLD_LISTED: Final = 20
 OLD_KEPT: Final = 50
 """How many finished tournaments stay in memory; more only if they are followed."""
 
-LOOK_S: Final = 0.5
+DECISIONS_LOOK_S: Final = 0.5
 """Seconds between two looks at what other servers have decided."""
 
 LOOKED_UP_AT_ONCE: Final = 2
@@ -136,7 +136,7 @@ class TournamentService:
 
     async def _follow_others(self) -> None:
         while True:
-            await trio.sleep(LOOK_S)
+            await trio.sleep(DECISIONS_LOOK_S)
             try:
                 await self._look()
             except StoreError as error:

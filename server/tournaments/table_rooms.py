@@ -46,7 +46,7 @@ RETRY_S: Final = 5.0
 RELEASE_MS: Final = 5
 """Milliseconds allowed for releasing each room before the common countdown begins."""
 
-LOOK_S: Final = 2.0
+ELSEWHERE_LOOK_S: Final = 2.0
 """Seconds between two looks at what the store has of rooms elsewhere; another server has the same time to open one."""
 
 
@@ -290,7 +290,7 @@ class TableRooms:
             table_number, expected = race.pairing.table, self._expected.get(race.pairing.table)
             if table_number in running and table_number not in self.by_table:
                 self._expected[table_number] = _Expected(race, state.deal_number(race.key), None, now, running[table_number][0])
-            elif expected is not None and table_number not in running and now - expected.since >= LOOK_S:
+            elif expected is not None and table_number not in running and now - expected.since >= ELSEWHERE_LOOK_S:
                 del self._expected[table_number]
                 # Do not wait for yet another server: open it here.
                 self._kept_home.add(table_number)

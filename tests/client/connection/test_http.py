@@ -192,7 +192,7 @@ def test_a_page_that_trickles_in_is_given_up(server: PageServer, address: Addres
 
 
 def test_a_server_that_is_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(pages, "SILENCE_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(PageRefused, match="does not answer"):
         fetch(parse_address(f"127.0.0.1:{silent.getsockname()[1]}"), "/x")
 

@@ -87,7 +87,7 @@ def test_the_file_has_each_rule_set_and_is_read_as_it_was_written(tmp_path: Path
 
 def test_of_many_terminals_at_once_no_try_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # However long the disk of this machine takes for one of them: who gives up in the end is no matter of this.
-    monkeypatch.setattr(files, "PATIENCE_S", math.inf)
+    monkeypatch.setattr(files, "LOCK_PATIENCE_S", math.inf)
     start = threading.Barrier(8)
 
     def add(number: int) -> None:

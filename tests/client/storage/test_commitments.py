@@ -54,7 +54,7 @@ def test_of_two_addresses_of_one_server_what_was_shown_first_counts(tmp_path: Pa
 
 def test_of_many_commands_at_once_no_commitment_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # However long the disk of this machine takes for one of them: who gives up in the end is no matter of this.
-    monkeypatch.setattr(files, "PATIENCE_S", math.inf)
+    monkeypatch.setattr(files, "LOCK_PATIENCE_S", math.inf)
     start = threading.Barrier(8)
 
     def keep(number: int) -> None:

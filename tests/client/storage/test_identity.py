@@ -199,7 +199,7 @@ def test_what_another_terminal_keeps_while_this_one_waits_is_not_lost(store: Ide
 
 def test_of_many_terminals_at_once_no_token_is_lost(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
     # However long the disk of this machine takes for one of them: who gives up in the end is no matter of this.
-    monkeypatch.setattr(files, "PATIENCE_S", math.inf)
+    monkeypatch.setattr(files, "LOCK_PATIENCE_S", math.inf)
     start = threading.Barrier(8)
 
     def keep(number: int) -> None:
@@ -212,7 +212,7 @@ def test_of_many_terminals_at_once_no_token_is_lost(store: IdentityStore, monkey
 
 
 def test_a_lock_that_is_never_let_go_is_one_sentence(store: IdentityStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(files, "LOCK_PATIENCE_S", 0.0)
     store.keep(URL, Identity("anna", "token"))
     held = os.open(store.path.parent, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)

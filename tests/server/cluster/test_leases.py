@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from server.cluster.leases import ABSENT_S, BEAT_S, PATIENCE_S, Watch
+from server.cluster.leases import ABSENT_S, BEAT_S, RENEWAL_PATIENCE_S, Watch
 from server.store.nodes import LEFT, Node
 
 OWN = Node(1, "ws://one", 1, 5000, 5000)
@@ -25,10 +25,10 @@ def test_whoever_has_been_away_gives_the_others_the_time_of_a_lease() -> None:
     back = ABSENT_S + 0.1
     assert watch.dead([LAPSED, GONE, ENDED], own=1, now=back) == (GONE, ENDED), "these need no patience"
     now = back
-    while now + BEAT_S < back + PATIENCE_S:
+    while now + BEAT_S < back + RENEWAL_PATIENCE_S:
         now += BEAT_S
         assert watch.dead([LAPSED], own=1, now=now) == ()
-    assert watch.dead([LAPSED], own=1, now=back + PATIENCE_S) == (LAPSED,)
+    assert watch.dead([LAPSED], own=1, now=back + RENEWAL_PATIENCE_S) == (LAPSED,)
 
 
 @pytest.mark.parametrize("pause", [BEAT_S, ABSENT_S])

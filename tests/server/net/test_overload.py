@@ -33,7 +33,7 @@ from server.net.overload import (
     LASTING,
     LASTING_S,
     LATE_S,
-    LOOK_S,
+    LOAD_LOOK_S,
     PACED,
     RACE_MOVES,
     SLOWER_FOR_S,
@@ -92,10 +92,10 @@ def test_a_core_that_is_nearly_used_up_makes_it_busy_before_anybody_is_late(shar
     assert not look(50, 100)
     for number in range(1, 8):
         # Between two looks it is not looked.
-        look(50 + (number - 0.5) * LOOK_S, 1000)
-        assert look(50 + number * LOOK_S, 100 + share * number * LOOK_S) is busy
+        look(50 + (number - 0.5) * LOAD_LOOK_S, 1000)
+        assert look(50 + number * LOAD_LOOK_S, 100 + share * number * LOAD_LOOK_S) is busy
         assert overload.load == pytest.approx(share if connections >= FEW else 0.0)
-    worked_s, later = 100 + share * 7 * LOOK_S, 50 + 7 * LOOK_S + CALM_S
+    worked_s, later = 100 + share * 7 * LOAD_LOOK_S, 50 + 7 * LOAD_LOOK_S + CALM_S
     assert not look(later, worked_s + (FULL - 0.1) * CALM_S)
 
 
@@ -104,9 +104,9 @@ def test_less_of_a_core_makes_it_busy_where_it_lasts(share: float, busy: bool) -
     overload = Overload()
     found = []
     for number in range(40):
-        overload.look(lambda worked_s=share * number * LOOK_S: (worked_s,), no_moves, number * LOOK_S, connections=FEW)  # type: ignore[misc]
-        found.append(overload.retry_after_ms(number * LOOK_S) > 0)
-    assert not any(found[: round(LASTING_S / LOOK_S)])
+        overload.look(lambda worked_s=share * number * LOAD_LOOK_S: (worked_s,), no_moves, number * LOAD_LOOK_S, connections=FEW)  # type: ignore[misc]
+        found.append(overload.retry_after_ms(number * LOAD_LOOK_S) > 0)
+    assert not any(found[: round(LASTING_S / LOAD_LOOK_S)])
     assert found[-1] is busy
 
 
@@ -122,44 +122,44 @@ def asked_to_begin(overload: Overload, now: float) -> int:
 def test_the_less_of_a_core_is_left_the_fewer_races_begin_in_a_second(share: float) -> None:
     overload, most, begun, waited_ms = Overload(spread=lambda: 0.0), 1000, 0, set[int]()
     for number in range(200):
-        now = number * LOOK_S
+        now = number * LOAD_LOOK_S
         overload.look(lambda worked_s=share * now: (worked_s,), no_moves, now, connections=FEW)  # type: ignore[misc]
         if number >= 100:
-            answers = [asked_to_begin(overload, now + LOOK_S / 2) for _ in range(most)]
+            answers = [asked_to_begin(overload, now + LOAD_LOOK_S / 2) for _ in range(most)]
             begun += answers.count(0)
             waited_ms |= {*answers} - {0}
     if share < PACED:
         assert begun == 100 * most
         assert not waited_ms
     else:
-        assert begun == pytest.approx((LASTING - share) * BEGIN * 100 * LOOK_S, rel=0.02)
-        assert waited_ms == {LOOK_S / 2 * 1000}
+        assert begun == pytest.approx((LASTING - share) * BEGIN * 100 * LOAD_LOOK_S, rel=0.02)
+        assert waited_ms == {LOAD_LOOK_S / 2 * 1000}
 
 
 def paced(share: float = (PACED + LASTING) / 2, **options: Callable[[], float]) -> tuple[Overload, float]:
     """A server that has used this part of its core for long, and the moment of its last look."""
     overload, looks = Overload(**options), 100
     for number in range(looks):
-        overload.look(lambda worked_s=share * number * LOOK_S: (worked_s,), no_moves, number * LOOK_S, connections=FEW)  # type: ignore[misc]
-    return overload, (looks - 1) * LOOK_S
+        overload.look(lambda worked_s=share * number * LOAD_LOOK_S: (worked_s,), no_moves, number * LOAD_LOOK_S, connections=FEW)  # type: ignore[misc]
+    return overload, (looks - 1) * LOAD_LOOK_S
 
 
 def test_those_who_are_refused_together_are_told_times_that_are_spread_and_none_much_later_than_needed() -> None:
     overload, looked_at = paced(spread=random.Random(1).random)
-    now, count = looked_at + LOOK_S / 2, 1000
+    now, count = looked_at + LOAD_LOOK_S / 2, 1000
 
     def told() -> list[int]:
         return sorted(wait_ms for _ in range(count) if (wait_ms := asked_to_begin(overload, now)))
 
     early = told()
     overload.note(ENOUGH * LATE_S, now)
-    for needed_s, waits_ms in ((LOOK_S / 2, early), (CALM_S, told())):
+    for needed_s, waits_ms in ((LOAD_LOOK_S / 2, early), (CALM_S, told())):
         assert len(waits_ms) > 0.9 * count
-        assert needed_s * 1000 <= waits_ms[0] <= waits_ms[-1] <= (needed_s + LOOK_S) * 1000
+        assert needed_s * 1000 <= waits_ms[0] <= waits_ms[-1] <= (needed_s + LOAD_LOOK_S) * 1000
         # Each tenth of the time has about a tenth of them.
         for tenth in range(10):
-            begins_ms = (needed_s + LOOK_S * tenth / 10) * 1000
-            assert 60 < sum(begins_ms < wait_ms <= begins_ms + LOOK_S * 100 for wait_ms in waits_ms) < 140
+            begins_ms = (needed_s + LOAD_LOOK_S * tenth / 10) * 1000
+            assert 60 < sum(begins_ms < wait_ms <= begins_ms + LOAD_LOOK_S * 100 for wait_ms in waits_ms) < 140
 
 
 def test_what_begins_without_asking_is_made_up_for_within_a_second() -> None:
@@ -168,10 +168,10 @@ def test_what_begins_without_asking_is_made_up_for_within_a_second() -> None:
         overload.begun()
     refused_s = 0.0
     while overload.wait_to_begin_ms(now):
-        now += LOOK_S
-        refused_s += LOOK_S
+        now += LOAD_LOOK_S
+        refused_s += LOAD_LOOK_S
         overload.look(lambda worked_s=now * (PACED + LASTING) / 2: (worked_s,), no_moves, now, connections=FEW)  # type: ignore[misc]
-    assert BEGUN_S <= refused_s <= BEGUN_S + 2 * LOOK_S
+    assert BEGUN_S <= refused_s <= BEGUN_S + 2 * LOAD_LOOK_S
 
 
 def test_races_begin_only_as_far_as_the_machine_can_serve_them_at_its_slowest_of_late() -> None:
@@ -187,10 +187,10 @@ def test_races_begin_only_as_far_as_the_machine_can_serve_them_at_its_slowest_of
         """How many races have begun in that time, of a thousand for each look. One costs as much as it should."""
         nonlocal now, worked_s, moves
         begun = 0
-        for _ in range(round(seconds / LOOK_S)):
-            now += LOOK_S
-            moves += round(moves_a_second * LOOK_S)
-            worked_s += moves_a_second * LOOK_S * us_move / 1e6
+        for _ in range(round(seconds / LOAD_LOOK_S)):
+            now += LOAD_LOOK_S
+            moves += round(moves_a_second * LOAD_LOOK_S)
+            worked_s += moves_a_second * LOAD_LOOK_S * us_move / 1e6
             overload.look(worked, answered, now, connections=FEW)
             here = [asked_to_begin(overload, now) for _ in range(1000)].count(0)
             worked_s += here * RACE_MOVES * us_move / 1e6
@@ -218,15 +218,15 @@ def test_moves_that_are_answered_much_later_than_at_the_best_make_it_busy_and_a_
 
     def pass_time(seconds: float, mean_s: float, connections: int = FEW) -> bool:
         nonlocal moves, waited_s, now
-        for _ in range(round(seconds / LOOK_S)):
-            now += LOOK_S
+        for _ in range(round(seconds / LOAD_LOOK_S)):
+            now += LOAD_LOOK_S
             moves += 2 * ENOUGH_MOVES
             waited_s += 2 * ENOUGH_MOVES * mean_s
             overload.look(lambda: (0.0,), answered, now, connections=connections)
         return overload.retry_after_ms(now) > 0
 
     assert not pass_time(5, best_s)
-    assert not pass_time(LOOK_S, best_s + 2 * SLOWER_S), "one look with a pause in it"
+    assert not pass_time(LOAD_LOOK_S, best_s + 2 * SLOWER_S), "one look with a pause in it"
     assert not pass_time(5, best_s + 0.8 * SLOWER_S)
     assert pass_time(2, best_s + 2 * SLOWER_S)
     assert pass_time(60, best_s + 2 * SLOWER_S), "what lasts is not taken for the best that can be had"
@@ -245,20 +245,20 @@ def test_it_is_open_again_some_seconds_after_moves_were_slow_however_few_are_mad
         """For how many seconds of it the server was busy."""
         nonlocal moves, waited_s, now
         busy = 0
-        for _ in range(round(seconds / LOOK_S)):
-            now += LOOK_S
-            moves += moves_a_second * LOOK_S
-            waited_s += moves_a_second * LOOK_S * mean_s
+        for _ in range(round(seconds / LOAD_LOOK_S)):
+            now += LOAD_LOOK_S
+            moves += moves_a_second * LOAD_LOOK_S
+            waited_s += moves_a_second * LOAD_LOOK_S * mean_s
             overload.look(lambda: (0.0,), answered, now, connections=FEW)
             busy += overload.retry_after_ms(now) > 0
-        return busy * LOOK_S
+        return busy * LOAD_LOOK_S
 
     assert not pass_time(10, 400, 0.002)
     assert pass_time(3, 400, 0.06) > 1
     assert pass_time(600, moves_a_second, 0.002) <= 3
     # An outage of the store for ten seconds: whoever made a move then has waited for half of it.
     pass_time(10, 0, 0)
-    pass_time(LOOK_S, 800, 5)
+    pass_time(LOAD_LOOK_S, 800, 5)
     assert pass_time(600, moves_a_second, 0.002) <= 8
 
 
@@ -284,9 +284,9 @@ def test_who_asks_after_a_late_look_is_told_different_times_too() -> None:
     overload, now = paced(spread=random.Random(1).random)
     while not overload.wait_to_begin_ms(now):
         overload.begun()
-    waits_ms = [overload.wait_to_begin_ms(now + 3 * LOOK_S) for _ in range(1000)]
-    assert 60 < sum(wait_ms <= LOOK_S * 100 for wait_ms in waits_ms) < 140
-    assert max(waits_ms) <= LOOK_S * 1000
+    waits_ms = [overload.wait_to_begin_ms(now + 3 * LOAD_LOOK_S) for _ in range(1000)]
+    assert 60 < sum(wait_ms <= LOAD_LOOK_S * 100 for wait_ms in waits_ms) < 140
+    assert max(waits_ms) <= LOAD_LOOK_S * 1000
 
 
 async def test_of_those_who_ask_for_runs_at_one_moment_no_more_begin_than_there_are_places(house: House) -> None:
@@ -350,6 +350,6 @@ async def test_a_server_whose_core_is_used_up_takes_no_new_races_by_whatever_kin
         monkeypatch.setattr(f"server.net.{module}.worked_s", lambda: (trio.current_time(),))
     async with house.guest("Eve") as eve:
         for _ in range(4):
-            await trio.sleep(LOOK_S)
+            await trio.sleep(LOAD_LOOK_S)
             await eve.ask(WhoAmI(), YouAre)
         assert (await eve.error_for(OpenRace(options=RaceOptions()))).code == ErrorCode.SERVER_BUSY

@@ -8,7 +8,7 @@ import trio.testing
 from trio.testing import MockClock
 
 from server.rooms import clock as clock_module
-from server.rooms.clock import ASLEEP_S, AWAKE_LOOK_S, LOOK_S, Clock, Reason, SleepWatch
+from server.rooms.clock import ASLEEP_S, AWAKE_LOOK_S, WALL_LOOK_S, Clock, Reason, SleepWatch
 
 DAY_S = 86_400.0
 
@@ -38,7 +38,7 @@ async def test_a_wall_clock_that_is_set_moves_dates_and_no_race(
     assert clock.wall_ms() - wall_ms == 5000 + 1000 * by_s
     # Whoever waits for a date looks again in time to notice, and not before there is anything to see.
     due = clock.wall_deadline(clock.wall_ms() + int(1000 * DAY_S)) - trio.current_time()
-    assert due == LOOK_S
+    assert due == WALL_LOOK_S
     assert clock.wall_deadline(clock.wall_ms() + 3000) - trio.current_time() == pytest.approx(3.0005, abs=0.001)
 
 

@@ -18,7 +18,7 @@ from protocol.run_messages import Dailies, ListDailies, ListRuns, RunDaily, Runs
 from protocol.server_messages import Error, Left
 from protocol.watch_messages import WatchRace
 from server.race.audit import audit
-from server.rooms.clock import LOOK_S, Clock
+from server.rooms.clock import WALL_LOOK_S, Clock
 from server.runs import days
 from server.runs.dailies import DailyDeals
 from server.store.availability import Outage
@@ -57,7 +57,7 @@ async def test_a_wall_clock_that_is_set_a_day_ahead_is_another_day_within_a_minu
         await anna.ask(ListDailies(), Dailies)
         assert house.clock._wall_offset is not None
         house.clock._wall_offset += DAY_MS / 1000
-        await trio.sleep(LOOK_S + 1)
+        await trio.sleep(WALL_LOOK_S + 1)
         after = await anna.ask(ListDailies(), Dailies)
         assert after.days[0].date == days.before(DAY, -8)
         room = await enter(anna, RunDaily())

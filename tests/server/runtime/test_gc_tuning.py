@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from server.runtime.gc_tuning import FEW, LOOK_S, OF_CONNECTION, OF_ROOM, collect_garbage, seldom_collected
+from server.runtime.gc_tuning import FEW, OBJECTS_LOOK_S, OF_CONNECTION, OF_ROOM, collect_garbage, seldom_collected
 
 pytestmark = pytest.mark.usefixtures("autojump_clock", "frozen_again")
 
@@ -42,7 +42,7 @@ def make(objects: int) -> None:
 async def pass_looks(connections: int, rooms: int = 0) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(collect_garbage, lambda: connections, lambda: rooms)
-        await trio.sleep(2.5 * LOOK_S)
+        await trio.sleep(2.5 * OBJECTS_LOOK_S)
         nursery.cancel_scope.cancel()
 
 

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from server.spectate.fanout_scheduler import CHECKED, PATIENCE_S, SLICE_S, FanoutScheduler
+from server.spectate.fanout_scheduler import CHECKED, SLICE_PATIENCE_S, SLICE_S, FanoutScheduler
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
 
@@ -76,7 +76,7 @@ async def test_telling_ends_with_who_says_so() -> None:
 async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn() -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(loop.be_busy, PATIENCE_S, lambda: len(loop.lines) == LINES)
+        nursery.start_soon(loop.be_busy, SLICE_PATIENCE_S, lambda: len(loop.lines) == LINES)
         nursery.start_soon(loop.tell_all, LINES)
     assert loop.slices == [A_SLICE] * 6 + [4]
 
@@ -84,7 +84,7 @@ async def test_a_slice_has_a_length_in_time_and_then_others_have_their_turn() ->
 async def test_however_many_crowds_there_are_one_slice_at_most_is_between_two_turns_of_others() -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(loop.be_busy, PATIENCE_S, lambda: len(loop.lines) == 5 * 4 * A_SLICE)
+        nursery.start_soon(loop.be_busy, SLICE_PATIENCE_S, lambda: len(loop.lines) == 5 * 4 * A_SLICE)
         for _ in range(5):
             nursery.start_soon(loop.tell_all, 4 * A_SLICE)
     assert max(loop.slices) == A_SLICE
@@ -129,7 +129,7 @@ async def test_what_goes_through_many_tasks_waits_for_one_slice_and_not_for_one_
 async def test_where_others_are_always_busy_they_leave_a_tenth_of_the_time() -> None:
     loop = Loop()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(loop.be_busy, PATIENCE_S / 10, lambda: len(loop.lines) == LINES)
+        nursery.start_soon(loop.be_busy, SLICE_PATIENCE_S / 10, lambda: len(loop.lines) == LINES)
         nursery.start_soon(loop.tell_all, LINES)
     others = [length for what, length in loop.runs if what == "other"]
     # One step more while the lock is taken, and the order within a turn of the loop is by chance.

@@ -19,7 +19,7 @@ from server.race import face_down
 from server.race.view import see
 from server.rooms.outgoing import Outgoing
 from server.rooms.requests import CallOff
-from server.spectate.fanout_scheduler import PATIENCE_S, SLICE_S, FanoutScheduler
+from server.spectate.fanout_scheduler import SLICE_PATIENCE_S, SLICE_S, FanoutScheduler
 from server.spectate.room_spectators import BACKLOG, LINES_AT_ONCE, LINES_KEPT
 from server.spectate.spectator import LINES_AT_ONCE as LINES_OF_ONE
 from server.store.availability import Outage
@@ -385,7 +385,7 @@ async def test_between_two_slices_everybody_else_has_their_turn_whatever_number_
     posts, most, turns = 0, 0, 0
     while turns < 100:
         before = posts
-        now += PATIENCE_S
+        now += SLICE_PATIENCE_S
         await trio.lowlevel.checkpoint()
         most, turns = max(most, posts - before), turns + 1
     assert posts == 3 * SLICE * 4

@@ -16,7 +16,7 @@ from server.rooms import closest_races
 from server.rooms.driver import Room as ServedRoom
 from server.rooms.summary import LeadRank, SeatSummary, lead_rank
 from server.spectate.spectator import ASKS_AT_ONCE
-from server.spectate.spectator_registry import FORGIVEN_S, LOOK_S, RESULT_S
+from server.spectate.spectator_registry import CLOSEST_LOOK_S, FORGIVEN_S, RESULT_S
 from tests.server.rooms.playing import Guest, Table, closest_first
 from tests.server.spectate.onlookers import Box, Onlooker, shows
 
@@ -203,7 +203,7 @@ async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(box: B
     assert eve.heard == [Unwatched(code=None, reason="none")]
     first_guests = [table.guest("Ann"), table.guest("Bob")]
     first = await table.racing(*first_guests)
-    await trio.sleep(LOOK_S + 0.1)
+    await trio.sleep(CLOSEST_LOOK_S + 0.1)
     assert eve.last(Watched).room.code == first.code
     assert eve.last(Watched).closest
     second_guests = [table.guest("Cid"), table.guest("Dan")]
@@ -215,7 +215,7 @@ async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(box: B
     await table.settle()
     await trio.sleep(RESULT_S - 0.1)
     assert box.spectators.watched(eve) == first.code
-    await trio.sleep(LOOK_S + 0.2)
+    await trio.sleep(CLOSEST_LOOK_S + 0.2)
     assert eve.last(Watched).room.code == second.code
     for guest in second_guests:
         guest.stop(second)
@@ -224,7 +224,7 @@ async def test_whoever_wants_the_closest_race_is_led_from_one_to_the_next(box: B
     assert box.spectators.watched(eve) == second.code
     for guest in second_guests:
         guest.leave(second)
-    await trio.sleep(LOOK_S + 0.1)
+    await trio.sleep(CLOSEST_LOOK_S + 0.1)
     assert eve.heard[-1] == Unwatched(code=None, reason="none")
     assert len([message for message in eve.heard if isinstance(message, Unwatched)]) == 2
     await eve.unwatch()
@@ -294,7 +294,7 @@ async def test_whoever_takes_a_seat_while_they_wait_to_be_led_is_led_to_other_ra
     await trio.sleep(5)
     assert not eve.all(Watched)
     other = await table.racing(table.guest("Cid"), table.guest("Dan"))
-    await trio.sleep(LOOK_S + 0.1)
+    await trio.sleep(CLOSEST_LOOK_S + 0.1)
     assert eve.last(Watched).room.code == other.code
 
 

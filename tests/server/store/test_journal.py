@@ -17,7 +17,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from server.store.database import DatabaseStore
 from server.store.errors import EntryRefused, JournalClosed, LeaseLost, NameTaken, StoreBusy, StoreError
-from server.store.journal import FLOOR_S, LOOK_S, SLOW_S, Journal
+from server.store.journal import FLOOR_S, PROBE_S, SLOW_S, Journal
 from server.store.memory import MemoryStore
 from server.store.port import Entry, Request
 from tests.server.store.keeping import journalling, made, opened, taken
@@ -48,7 +48,7 @@ class GatedStore(MemoryStore):
 @pytest.fixture
 def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between tries and looks; and nothing counts as slow, however busy the machine is."""
-    for name, seconds in {"FIRST_RETRY_S": 0.005, "RETRY_S": 0.005, "LOOK_S": 0.005, "SLOW_S": 600.0}.items():
+    for name, seconds in {"FIRST_RETRY_S": 0.005, "RETRY_S": 0.005, "PROBE_S": 0.005, "SLOW_S": 600.0}.items():
         monkeypatch.setattr(f"server.store.journal.{name}", seconds)
 
 
@@ -403,9 +403,9 @@ async def test_an_outage_is_dated_from_when_its_commit_began_to_wait_for_the_wri
         await wait_all_tasks_blocked()
         if looked:
             # By somebody who waits for the thread since then, while nothing was to be written.
-            mock_clock.jump(LOOK_S)
+            mock_clock.jump(PROBE_S)
             await wait_all_tasks_blocked()
-        mock_clock.jump(LOOK_S / 2)
+        mock_clock.jump(PROBE_S / 2)
         since = await begun(journal, opened("a"))
         for _ in range(8):
             mock_clock.jump(SLOW_S / 4)

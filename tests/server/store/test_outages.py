@@ -24,7 +24,7 @@ from tests.server.store.keeping import journalling, made, opened, taken, write
 def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.store.connections.BUSY_S", 1)
     monkeypatch.setattr("server.store.journal.RETRY_S", 0.1)
-    monkeypatch.setattr("server.store.journal.LOOK_S", 0.02)
+    monkeypatch.setattr("server.store.journal.PROBE_S", 0.02)
 
 
 async def outage(journal: Journal, why: str) -> None:
