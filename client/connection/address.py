@@ -91,15 +91,15 @@ class Address(Struct, frozen=True):
             return not rest or last in ("localhost", "local") or _NUMBER.fullmatch(last) is not None
 
 
-def moved_address(told: str, *, by: Address) -> Address:
+def moved_address(text: str, *, by: Address) -> Address:
     """The address to which a server sends its players. Raises BadAddress if no client should follow.
 
     The token goes there too; the server that sends the player on has issued it or has just heard it. It cannot send anybody from a secure
     connection to an insecure one, nor from outside to an address of this machine or of a private network.
     """
-    if len(told) > LONGEST_MOVE or not told.isprintable() or not told.startswith(("ws://", "wss://")):
+    if len(text) > LONGEST_MOVE or not text.isprintable() or not text.startswith(("ws://", "wss://")):
         raise BadAddress("The server sends its players to something that is not a server's address.")
-    address = parse_address(told)
+    address = parse_address(text)
     if by.secure and not address.secure:
         raise BadAddress(f"The server sends its players from a secure connection to {address.url}, which is not secure.")
     if address.is_private and not by.is_private:

@@ -96,10 +96,10 @@ class Introduction:
         if welcome.player and known in (None, welcome.token):
             self._become(welcome.player, welcome.name, welcome.token, first=first)
 
-    def renamed(self, told: YouAre) -> None:
+    def renamed(self, you_are: YouAre) -> None:
         """The server says who somebody is, perhaps another player. A player without a token yet learns who they are from a welcome."""
-        if told.player == self._player:
-            self._become(told.player, told.name, self._token, first=False)
+        if you_are.player == self._player:
+            self._become(you_are.player, you_are.name, self._token, first=False)
 
     def _become(self, player: str, name: str, token: str, *, first: bool) -> None:
         # The name ends up in a file and on terminals: keep only printable characters.

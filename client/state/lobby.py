@@ -8,31 +8,31 @@ from protocol.server_messages import Lobby, LobbyChanges
 from protocol.views import RunningChange, RunningRaceInfo
 
 
-def lobby_changed(lobby: Lobby, told: LobbyChanges, passed_ms: int) -> Lobby:
+def lobby_changed(lobby: Lobby, changes: LobbyChanges, passed_ms: int) -> Lobby:
     """The lobby as it is now. Entries keep their places in the lists, except for the closest race, which comes first.
 
     passed_ms: the age of `lobby`; the clocks of races without news have gone on by this much.
     """
     races = {info.code: info for info in lobby.races}
     running = {info.code: replace(info, elapsed_ms=elapsed_ms(info, passed_ms)) for info in lobby.running}
-    for code in told.gone:
+    for code in changes.gone:
         races.pop(code, None)
         running.pop(code, None)
-    races.update({info.code: info for info in told.races})
-    running.update({info.code: info for info in told.running})
-    for change in told.progress:
+    races.update({info.code: info for info in changes.races})
+    running.update({info.code: info for info in changes.running})
+    for change in changes.progress:
         if change.code in running:
             running[change.code] = _come_on(running[change.code], change)
-    first = [running.pop(told.closest)] if told.closest in running else []
+    first = [running.pop(changes.closest)] if changes.closest in running else []
     return Lobby(
-        players=lobby.players if told.players is None else told.players,
-        players_here=told.players_here,
+        players=lobby.players if changes.players is None else changes.players,
+        players_here=changes.players_here,
         races=tuple(races.values()),
-        races_open=told.races_open,
-        races_running=told.races_running,
-        ratings=lobby.ratings if told.ratings is None else told.ratings,
+        races_open=changes.races_open,
+        races_running=changes.races_running,
+        ratings=lobby.ratings if changes.ratings is None else changes.ratings,
         running=(*first, *running.values()),
-        seeking=told.seeking,
+        seeking=changes.seeking,
     )
 
 

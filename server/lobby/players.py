@@ -200,35 +200,35 @@ class Players:
             raise outcomes[0]
         return outcomes[0]
 
-    def make(self, name: str, told: Callable[[Made | Refusal], None]) -> None:
-        """Have a new player stored; they are not here until they `come`. Needs no task: `told` is called once, now or later, and must not
+    def make(self, name: str, answer: Callable[[Made | Refusal], None]) -> None:
+        """Have a new player stored; they are not here until they `come`. Needs no task: `answer` is called once, now or later, and must not
         raise.
         """
         try:
             cleaned = cleaned_name(name)
         except Refusal as refusal:
-            told(refusal)
+            answer(refusal)
             return
-        self._try_name(cleaned, 1, self._entropy(TOKEN_BYTES).hex(), self._entropy(ID_BYTES).hex(), told)
+        self._try_name(cleaned, 1, self._entropy(TOKEN_BYTES).hex(), self._entropy(ID_BYTES).hex(), answer)
 
-    def _try_name(self, name: str, number: int, token: str, identity: str, told: Callable[[Made | Refusal], None]) -> None:
+    def _try_name(self, name: str, number: int, token: str, identity: str, answer: Callable[[Made | Refusal], None]) -> None:
         free = self._numbered(name, number)
 
         def kept(error: StoreError | None) -> None:
             if error is None:
-                told(Made(PlayerName(identity, free), token))
+                answer(Made(PlayerName(identity, free), token))
             elif isinstance(error, NameTaken):
-                self._try_name(name, number + 1, token, identity, told)
+                self._try_name(name, number + 1, token, identity, answer)
             else:
-                told(_not_kept(error))
+                answer(_not_kept(error))
 
         if not self._journal.available:
-            told(Refusal(ErrorCode.CANNOT_WRITE))
+            answer(Refusal(ErrorCode.CANNOT_WRITE))
             return
         try:
             self._journal.submit((PlayerMade(player=identity, name=free, token_hash=_hash(token), at_ms=self._clock.wall_ms()),), kept)
         except StoreError as error:
-            told(_not_kept(error))
+            answer(_not_kept(error))
 
     def _numbered(self, name: str, number: int) -> str:
         if number == 1:

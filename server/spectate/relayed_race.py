@@ -107,12 +107,12 @@ class RelayedRace(SpectatorGroup):
         self._items.clear()
         self._all_anew()
 
-    def close(self, told: Callable[[Spectator], Outgoing]) -> None:
-        """Stop showing the race here. told: gives what each spectator is told."""
+    def close(self, farewell: Callable[[Spectator], Outgoing]) -> None:
+        """Stop showing the race here. farewell: gives the last message of each spectator."""
         spectators = self.watched_by()
         self._items.clear()
         for spectator in spectators:
-            self._put_out(spectator, told)
+            self._put_out(spectator, farewell)
         self._on_close(self, spectators)
 
     def send_to_owner(self) -> None:
@@ -199,8 +199,8 @@ class RelayedRace(SpectatorGroup):
         own = Refusal(ErrorCode.OWN_RACE)
         return refused(own, spectator.ref) if spectator.ref else Outgoing(Unwatched(code=self.code, reason="seated"))
 
-    def _put_out(self, spectator: Spectator, told: Callable[[Spectator], Outgoing]) -> None:
+    def _put_out(self, spectator: Spectator, farewell: Callable[[Spectator], Outgoing]) -> None:
         # Those who follow the closest race will be told of the next one, or that there is none.
         if not spectator.closest:
-            spectator.connection.post(told(spectator))
+            spectator.connection.post(farewell(spectator))
         self.dismiss(spectator)

@@ -53,13 +53,13 @@ LAST_TRIES_S: Final = 10.0
 """How long a journal that is ending keeps trying to write what it holds."""
 
 
-def in_thread(call: Callable[[], Answer], told: Callable[[Callable[[], Answer]], None]) -> None:
-    """Run `call` in a thread. told: called in the event loop afterwards, with a function that returns its answer or raises its error.
+def in_thread(call: Callable[[], Answer], done: Callable[[Callable[[], Answer]], None]) -> None:
+    """Run `call` in a thread. done: called in the event loop afterwards, with a function that returns its answer or raises its error.
 
     It wakes no task but Trio's own, and has no limits, names or cancellation, so it costs half as much as `trio.to_thread.run_sync`.
     """
     run_soon = trio.lowlevel.current_trio_token().run_sync_soon
-    trio.lowlevel.start_thread_soon(call, lambda outcome: run_soon(told, outcome.unwrap))
+    trio.lowlevel.start_thread_soon(call, lambda outcome: run_soon(done, outcome.unwrap))
 
 
 @dataclass(slots=True, eq=False)

@@ -82,7 +82,7 @@ class Director:
         """The node that leads it, as last read from the store."""
         self.hosted = HostedRooms(ports, state.id)
         self._orders: Orders | None = None
-        self._told: Sequence[RoomNews] = ()
+        self._reports: Sequence[RoomNews] = ()
         self._looks_at = float("inf")
         self._wakes_at = float("inf")
         # What `changed` was last told.
@@ -159,14 +159,14 @@ class Director:
         self._is_behind = True
         self._wake.set()
 
-    def hear(self, told: Sequence[RoomNews], orders: Orders | None) -> None:
-        """What other servers say. told: about their rooms. orders: of the server that leads according to the store; or None."""
+    def hear(self, reports: Sequence[RoomNews], orders: Orders | None) -> None:
+        """What other servers say. reports: about their rooms. orders: of the server that leads according to the store; or None."""
         if self.leads:
-            self._told = told
+            self._reports = reports
         elif orders is not None:
             self._orders = orders
             self._is_behind = self._is_behind or orders.decisions > len(self.state.log)
-        if (told or self.tables.are_elsewhere) if self.leads else (orders is not None or self.hosted):
+        if (reports or self.tables.are_elsewhere) if self.leads else (orders is not None or self.hosted):
             self._wake.set()
 
     async def catch_up(self) -> None:
@@ -338,8 +338,8 @@ class Director:
             await self._act()
 
     async def _hear_of_rooms(self) -> None:
-        told, self._told = self._told, ()
-        has_news = self.tables.hear(self.state, told) if told or self.tables.are_elsewhere else False
+        reports, self._reports = self._reports, ()
+        has_news = self.tables.hear(self.state, reports) if reports or self.tables.are_elsewhere else False
         if self.tables.are_elsewhere and (has_news or trio.current_time() >= self._looks_at):
             await self._look_for_results()
 

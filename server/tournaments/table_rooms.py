@@ -252,12 +252,12 @@ class TableRooms:
         findable = (table for table in self if table.is_findable)
         return tuple(TableNews(table.race.key, table.race.number, table.live(state, now_ms)) for table in findable)
 
-    def hear(self, state: TournamentState, told: Sequence[RoomNews]) -> bool:
-        """told: what other servers report of their rooms. Gives whether the store has something new."""
+    def hear(self, state: TournamentState, reports: Sequence[RoomNews]) -> bool:
+        """reports: what other servers report of their rooms. Gives whether the store has something new."""
         self.take_back(state)
         wanted = {race.pairing.table: race for race in self._wanted(state)}
         now, has_news = self._ports.clock.now_ms(), False
-        for news in told:
+        for news in reports:
             race, known, expected = wanted.get(news.table), self.by_table.get(news.table), self._expected.get(news.table)
             if race is None or (news.round, news.number) != (race.round, state.deal_number(race.key)):
                 continue

@@ -33,11 +33,11 @@ def opened(step: Step) -> Step:
     return step.but(you=True, item=0).then(ReadProfile())
 
 
-def known(step: Step, told: Profile | str) -> Step:
+def known(step: Step, answer: Profile | str) -> Step:
     """The step with what is known now on the page, or with why nothing is; unchanged if they have left the page since."""
     if not step.ui.you:
         return step
-    return step.note(told) if isinstance(told, str) else step.but(profile=told)
+    return step.note(answer) if isinstance(answer, str) else step.but(profile=answer)
 
 
 def _view(scene: Scene, size: Size) -> Picture:
