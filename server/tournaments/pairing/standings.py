@@ -40,7 +40,7 @@ def rank(
 
 
 def row(crosstable: Crosstable, scores: Scores, entrant: str, place: int, tie_breaks: tuple[float, ...]) -> RankedEntrant:
-    points = [turn.points for turn in scores.turns[entrant] if turn.seated]
+    points = [each.points for each in scores.entrant_rounds[entrant] if each.seated]
     return RankedEntrant(
         place=place,
         entrant=entrant,

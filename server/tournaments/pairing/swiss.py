@@ -53,21 +53,21 @@ class Swiss(Format):
 
 def contender(scores: Scores, entrant: str) -> Contender:
     """The entrant as the matching sees them, once every round so far has its results."""
-    turns = scores.turns[entrant]
+    entrant_rounds = scores.entrant_rounds[entrant]
     return Contender(
         id=entrant,
         half_points=int(2 * scores.points(entrant)),
-        met=Counter(turn.opponent for turn in turns if turn.played and turn.opponent is not None),
-        byes=sum(not turn.played and not turn.asked and (turn.opponent is None or turn.points > 0) for turn in turns),
-        floated=_floated(scores, entrant) if turns else None,
+        met=Counter(each.opponent for each in entrant_rounds if each.played and each.opponent is not None),
+        byes=sum(not each.played and not each.asked and (each.opponent is None or each.points > 0) for each in entrant_rounds),
+        floated=_floated(scores, entrant) if entrant_rounds else None,
     )
 
 
 def _floated(scores: Scores, entrant: str) -> Float | None:
     """Whether they met somebody with fewer or with more points in the last round, going by the points before it."""
-    last = scores.turns[entrant][-1]
+    last = scores.entrant_rounds[entrant][-1]
     if last.opponent is None or not last.played:
         return None
     own = scores.points(entrant) - last.points
-    its = scores.points(last.opponent) - scores.turns[last.opponent][-1].points
+    its = scores.points(last.opponent) - scores.entrant_rounds[last.opponent][-1].points
     return None if own == its else "down" if own > its else "up"

@@ -36,7 +36,7 @@ FULL_POINT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class EntrantRound:
     """One round of one entrant. opponent: None if they had none. points: scored in it. played: the two met.
 
     asked: away at their own request: by a half-point bye, before a late entry or after a withdrawal. voluntary: that, or they did not come.
@@ -54,44 +54,46 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """turns: everybody's, round by round, without open tables. rounds: how many the whole crosstable has."""
+    """entrant_rounds: everybody's, round by round, without open tables. rounds: how many the whole crosstable has."""
 
-    turns: Mapping[str, Sequence[Turn]]
+    entrant_rounds: Mapping[str, Sequence[EntrantRound]]
     rounds: int
 
     def points(self, entrant: str) -> float:
-        return sum(turn.points for turn in self.turns[entrant])
+        return sum(each.points for each in self.entrant_rounds[entrant])
 
     def home(self, entrant: str) -> int:
-        return sum(turn.home for turn in self.turns[entrant])
+        return sum(each.home for each in self.entrant_rounds[entrant])
 
     def adjusted(self, entrant: str) -> float:
         """The score as opponents' tie-breaks see it (16.3): in an unbroken run of missed rounds up to the end, those for which the entrant
         was away at their own request count as draws."""
         score, trailing = 0.0, True
-        for turn in reversed(self.turns[entrant]):
-            trailing = trailing and turn.voluntary
-            score += 0.5 if trailing and turn.asked else turn.points
+        for each in reversed(self.entrant_rounds[entrant]):
+            trailing = trailing and each.voluntary
+            score += 0.5 if trailing and each.asked else each.points
         return score
 
-    def _opposition(self, entrant: str) -> list[tuple[Turn, float]]:
-        """Each turn with the score of the opponent, or of the dummy opponent (16.4)."""
+    def _opposition(self, entrant: str) -> list[tuple[EntrantRound, float]]:
+        """Each round with the score of the opponent, or of the dummy opponent (16.4)."""
         own = self.points(entrant)
-        scored = [(turn, self.rounds / 2 if turn.opponent is None else self.adjusted(turn.opponent)) for turn in self.turns[entrant]]
-        return [(turn, score if turn.played else min(own, score)) for turn, score in scored]
+        scored = [
+            (each, self.rounds / 2 if each.opponent is None else self.adjusted(each.opponent)) for each in self.entrant_rounds[entrant]
+        ]
+        return [(each, score if each.played else min(own, score)) for each, score in scored]
 
     def buchholz(self, entrant: str) -> float:
         return sum(score for _, score in self._opposition(entrant))
 
     def sonneborn_berger(self, entrant: str) -> float:
-        return sum(score * turn.points for turn, score in self._opposition(entrant))
+        return sum(score * each.points for each, score in self._opposition(entrant))
 
     def direct_encounter(self, tied: Sequence[str], meetings: int) -> dict[str, int]:
         """Places among `tied`, from 1; equals share one. meetings: how often two entrants meet in a whole crosstable."""
         among = set(tied)
-        met = {entrant: [turn for turn in self.turns[entrant] if turn.played and turn.opponent in among] for entrant in tied}
-        points = {entrant: sum(turn.points for turn in turns) for entrant, turns in met.items()}
-        missing = {entrant: max(0, meetings * (len(tied) - 1) - len(turns)) for entrant, turns in met.items()}
+        met = {entrant: [each for each in self.entrant_rounds[entrant] if each.played and each.opponent in among] for entrant in tied}
+        points = {entrant: sum(game.points for game in games) for entrant, games in met.items()}
+        missing = {entrant: max(0, meetings * (len(tied) - 1) - len(games)) for entrant, games in met.items()}
         if not any(missing.values()):
             return {entrant: 1 + sum(other > points[entrant] for other in points.values()) for entrant in tied}
         places: dict[str, int] = {}
@@ -109,13 +111,15 @@ class Scores:
 
 def score(crosstable: Crosstable, *, rounds: int, forfeits_are_played: bool, struck: frozenset[str] = frozenset()) -> Scores:
     """struck: entrants whose tables count for nobody."""
-    turns: dict[str, list[Turn]] = {entrant: [] for entrant in crosstable.entrants}
+    entrant_rounds: dict[str, list[EntrantRound]] = {entrant: [] for entrant in crosstable.entrants}
     for paired in crosstable.rounds:
-        for absent in turns.keys() - {entrant for pairing in paired.pairings for entrant in pairing.entrants}:
+        for absent in entrant_rounds.keys() - {entrant for pairing in paired.pairings for entrant in pairing.entrants}:
             half_points = crosstable.byes.get((paired.number, absent), 0)
             # A full-point bye is the director's to give, so they might have played.
             is_asked = half_points < FULL_POINT
-            turns[absent].append(Turn(None, half_points / 2, played=False, asked=is_asked, voluntary=is_asked, seated=False))
+            entrant_rounds[absent].append(
+                EntrantRound(None, half_points / 2, played=False, asked=is_asked, voluntary=is_asked, seated=False)
+            )
         for pairing in paired.pairings:
             result = crosstable.result(paired.number, pairing.table)
             if result is None or not pairing.counted or struck.intersection(pairing.entrants):
@@ -124,5 +128,5 @@ def score(crosstable: Crosstable, *, rounds: int, forfeits_are_played: bool, str
             for (side, opponent), points, home in zip(sides, result.points, result.home, strict=True):
                 if side is not None:
                     played = opponent is not None and (forfeits_are_played or not result.forfeit)
-                    turns[side].append(Turn(opponent, points, played, voluntary=result.forfeit and points == 0, home=home))
-    return Scores(turns, rounds)
+                    entrant_rounds[side].append(EntrantRound(opponent, points, played, voluntary=result.forfeit and points == 0, home=home))
+    return Scores(entrant_rounds, rounds)
