@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import typer
 
@@ -39,7 +39,16 @@ from protocol.tournament_messages import (
     StartTournament,
     TournamentRequest,
 )
-from protocol.tournaments import ENTRY_CODE_LENGTH, LONGEST_CHECK_IN_S, TITLE_LENGTH, TournamentOptions
+from protocol.tournaments import (
+    ENTRY_CODE_LENGTH,
+    LONGEST_CHECK_IN_S,
+    MAX_ENTRANTS,
+    MAX_ROUNDS,
+    REASON_LENGTH,
+    TITLE_LENGTH,
+    TournamentFormat,
+    TournamentOptions,
+)
 
 tournament_app = typer.Typer(
     name="tournament",
@@ -60,6 +69,16 @@ OTHER_SCREEN = (
 
 # ---- to make one
 
+DEFAULTS: Final = TournamentOptions(name="any")
+_KINDS: Final = get_type_hints(TournamentOptions, include_extras=True)
+
+
+def _number(field: str, metavar: str, help_text: str) -> Any:
+    """An option for a number in `TournamentOptions`, with the bounds that it has there."""
+    kind = _KINDS[field]
+    (bounds,) = next(each for each in (kind, *get_args(kind)) if hasattr(each, "__metadata__")).__metadata__
+    return typer.Option(metavar=metavar, min=bounds.ge, max=bounds.le, help=help_text)
+
 
 @tournament_app.command(
     epilog=examples("carpet tournament create carpet.example 'Carpet Open' --rounds 5 --fill 8"),
@@ -70,34 +89,30 @@ def create(
     title: Annotated[str, typer.Argument(metavar="TITLE", help=f"What it is called; at most {TITLE_LENGTH} characters.")],
     played_as: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="How it is played: swiss, round-robin, elimination or session.")
-    ] = "swiss",
-    rounds: Annotated[
-        int, typer.Option(metavar="N", min=0, max=100, help="Rounds of a Swiss, or deals of a session; 0: as many as needed.")
-    ] = 0,
+    ] = DEFAULTS.format,
+    rounds: Annotated[int, _number("rounds", "N", "Rounds of a Swiss, or deals of a session; 0: as many as needed.")] = DEFAULTS.rounds,
     double: Annotated[bool, typer.Option("--double", help="Round robin: two meetings; elimination: out after two losses.")] = False,
     replays: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=0, max=10, help="Elimination: how often a drawn race is run again; then the higher seed goes on. [default: 2]"
+        _number(
+            "replays",
+            "N",
+            f"Elimination: how often a drawn race is run again; then the higher seed goes on. [default: {DEFAULTS.replays}]",
         ),
     ] = None,
-    rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = "carpet",
-    time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each race.")] = 600,
-    countdown: Countdown = 3,
-    grace: Grace = 60,
+    rules: Annotated[str, typer.Option(metavar="ID", help="The rule set; `carpet-server rules list` shows all.")] = DEFAULTS.rules,
+    time_limit: Annotated[int, _number("time_limit_s", "S", "Seconds for each race.")] = DEFAULTS.time_limit_s,
+    countdown: Countdown = DEFAULTS.countdown_s,
+    grace: Grace = DEFAULTS.grace_s,
     byes: Annotated[
-        int, typer.Option(metavar="N", min=0, max=10, help="Swiss: half-point byes that each player may ask for; none in the last round.")
-    ] = 0,
-    places: Annotated[int, typer.Option(metavar="N", min=2, max=256, help="The most entrants, bots included.")] = 256,
-    fill: Annotated[int, typer.Option(metavar="N", min=0, max=256, help="When it starts, bots enter until there are this many.")] = 0,
-    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = "random",
-    check_in: Annotated[
-        int, typer.Option(metavar="S", min=0, max=3600, help="Seconds for checking in; 0: everybody who entered plays.")
-    ] = 120,
-    no_show: Annotated[
-        int, typer.Option(metavar="S", min=5, max=3600, help="Seconds until who is not at their table and ready forfeits.")
-    ] = 120,
-    pause: Annotated[int, typer.Option(metavar="S", min=0, max=3600, help="Seconds between two rounds.")] = 20,
+        int, _number("byes", "N", "Swiss: half-point byes that each player may ask for; none in the last round.")
+    ] = DEFAULTS.byes,
+    places: Annotated[int, _number("places", "N", "The most entrants, bots included.")] = DEFAULTS.places,
+    fill: Annotated[int, _number("fill", "N", "When it starts, bots enter until there are this many.")] = DEFAULTS.fill,
+    bot: Annotated[str, typer.Option(metavar="NAME", help="The house bot that fills seats and plays the byes.")] = DEFAULTS.bot,
+    check_in: Annotated[int, _number("check_in_s", "S", "Seconds for checking in; 0: everybody who entered plays.")] = DEFAULTS.check_in_s,
+    no_show: Annotated[int, _number("no_show_s", "S", "Seconds until who is not at their table and ready forfeits.")] = DEFAULTS.no_show_s,
+    pause: Annotated[int | None, _number("pause_s", "S", "Seconds between two rounds.")] = DEFAULTS.pause_s,
     by_hand: Annotated[bool, typer.Option("--by-hand", help="After the first round, pair none until you say so.")] = False,
     code: Annotated[str | None, typer.Option(metavar="TEXT", help="A word needed to enter, in capitals or not. [default: none]")] = None,
     private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,
@@ -111,7 +126,7 @@ def create(
         fail("Nothing printable is left of that title; choose another.", MISUSED)
     if length > TITLE_LENGTH:
         fail(f"A title has at most {TITLE_LENGTH} characters, and that one has {length}.", MISUSED)
-    if played_as not in ("swiss", "round-robin", "elimination", "session"):
+    if played_as not in get_args(TournamentFormat):
         fail(f"There is no format {played_as!r}: it is swiss, round-robin, elimination or session.", MISUSED)
     if double and played_as not in ("round-robin", "elimination"):
         fail("--double is for round-robin and elimination.", MISUSED)
@@ -211,7 +226,7 @@ _plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTourname
 def bye(
     url: Url,
     tournament: Id,
-    round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=512, help="In which round.")],
+    round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=MAX_ROUNDS, help="In which round.")],
     who: Annotated[str | None, typer.Option("--for", metavar="ENTRANT", help="Whom the director gives it; a name or an id.")] = None,
     half: Annotated[bool, typer.Option("--half", help="With --for: give a half-point bye.")] = False,
     back: Annotated[bool, typer.Option("--back", help="Take it back; with --for, take it away.")] = False,
@@ -229,7 +244,7 @@ def bye(
         fail("--back takes away any bye: leave --half out.", MISUSED)
     given = 0 if back else 1 if half else 2
     has = ("no bye any more", "a half-point bye", "a full-point bye")[given]
-    told = run(lambda: give_bye(url, id_, who, round_, half_points=given, reason=reason[:200], name=name))
+    told = run(lambda: give_bye(url, id_, who, round_, half_points=given, reason=reason[:REASON_LENGTH], name=name))
     print_sentence(f"{told} has {has} in round {round_} of tournament {id_}.")
 
 
@@ -294,8 +309,8 @@ def pair(url: Url, tournament: Id, name: Name = None) -> None:
 def correct(
     url: Url,
     tournament: Id,
-    round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=512, help="The round.")],
-    table: Annotated[int, typer.Argument(metavar="TABLE", min=1, max=256, help="The table.")],
+    round_: Annotated[int, typer.Argument(metavar="ROUND", min=1, max=MAX_ROUNDS, help="The round.")],
+    table: Annotated[int, typer.Argument(metavar="TABLE", min=1, max=MAX_ENTRANTS, help="The table.")],
     result: Annotated[
         str,
         typer.Argument(
@@ -316,7 +331,7 @@ def correct(
         verdict = verdict_of(result)
     except ValueError:
         fail(f"{result!r} is not a result: write 1-0, 0-1, draw, 1-0f, 0-1f, 0-0 or strike.", MISUSED)
-    request = CorrectResult(id=id_, round=round_, table=table, race=race, result=verdict, reason=reason[:200])
+    request = CorrectResult(id=id_, round=round_, table=table, race=race, result=verdict, reason=reason[:REASON_LENGTH])
     run(lambda: correct_at(url, request, cards=home, name=name))
     print_sentence(f"Table {table} of round {round_} {'is open again' if verdict is None else 'has its result'}.")
 
@@ -334,7 +349,7 @@ def remove(
     name: Name = None,
 ) -> None:
     id_ = tournament_id(tournament)
-    removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:200], name=name))
+    removed = run(lambda: remove_from(url, id_, who, back=back, reason=reason[:REASON_LENGTH], name=name))
     print_sentence(f"{removed} is {'back in' if back else 'out of'} tournament {id_}.")
 
 
@@ -355,7 +370,7 @@ def rename_entrant(
     id_ = tournament_id(tournament)
     if not clean_name(to):
         fail("Nothing printable is left of that name; choose another.", MISUSED)
-    before, after = run(lambda: rename_at(url, id_, who, to[:200], reason=reason[:200], name=name))
+    before, after = run(lambda: rename_at(url, id_, who, to[:200], reason=reason[:REASON_LENGTH], name=name))
     print_sentence(f"{before} is called {after} in tournament {id_} from now on.")
 
 
@@ -392,7 +407,7 @@ def end(
             fail(f"This would call off tournament {id_} for good; say --yes if that is meant.", MISUSED)
         if not typer.confirm(f"Call off tournament {id_} for good?"):
             fail("It goes on.")
-    _decided(url, EndTournament(id=id_, reason=reason[:200]), name)
+    _decided(url, EndTournament(id=id_, reason=reason[:REASON_LENGTH]), name)
     print_sentence(f"Tournament {id_} has been called off.")
 
 

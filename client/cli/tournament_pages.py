@@ -44,7 +44,15 @@ from protocol.command_line import examples, print_text
 from protocol.pages import is_race_id
 from protocol.record import to_json
 from protocol.text import clean_name, counted, read_code
-from protocol.tournaments import EntrantDocument, RoundDocument, TableDocument, TournamentDocument, TournamentListing, is_tournament_id
+from protocol.tournaments import (
+    MAX_ROUNDS,
+    EntrantDocument,
+    RoundDocument,
+    TableDocument,
+    TournamentDocument,
+    TournamentListing,
+    is_tournament_id,
+)
 
 tournament_pages_app = typer.Typer(rich_markup_mode=None)
 
@@ -71,7 +79,9 @@ def list_(url: Url, as_json: Json = False) -> None:
 def tables(
     url: Url,
     tournament: Id,
-    round_: Annotated[int | None, typer.Option("--round", metavar="N", min=1, max=512, help="Which round. [default: the last one]")] = None,
+    round_: Annotated[
+        int | None, typer.Option("--round", metavar="N", min=1, max=MAX_ROUNDS, help="Which round. [default: the last one]")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print who meets whom in a round, and the results so far."""
