@@ -58,7 +58,7 @@ class PutBack(Struct, frozen=True):
     """Put the held card back: the right button."""
 
 
-class GoOn(Struct, frozen=True):
+class SendNextHome(Struct, frozen=True):
     """It is time to send the next card home."""
 
 
@@ -74,7 +74,7 @@ class Typed(Struct, frozen=True):
 
 
 Click: TypeAlias = Do | Press | Pick | JumpTo
-ScreenAction: TypeAlias = Click | PutBack | GoOn | Rest | Typed
+ScreenAction: TypeAlias = Click | PutBack | SendNextHome | Rest | Typed
 
 
 # ---- all other actions
@@ -266,7 +266,7 @@ class After(Struct, frozen=True):
     """Do `action` after `ms` milliseconds."""
 
     ms: int
-    action: GoOn | Rest
+    action: SendNextHome | Rest
 
 
 Effect: TypeAlias = After | Send | Review | Replay | ReadProfile | ReplayPast | Verify | Share | Keep | Quit | Ring | Copy

@@ -14,7 +14,7 @@ from client.state.room import RoomModel
 from client.state.store import Event, Model, refuses_nothing
 from client.state.watching import WatchModel, watch_after
 from client.text.formatting import deck_size, on_last_cards
-from client.tui.actions import After, GoOn, Heard, Keep, Kept, Replayed, Reviewed, Ring, Sound, Verify
+from client.tui.actions import After, Heard, Keep, Kept, Replayed, Reviewed, Ring, SendNextHome, Sound, Verify
 from client.tui.chips import dealt
 from client.tui.lobby import daily, home
 from client.tui.overlays import is_large_enough
@@ -224,7 +224,7 @@ def _another_view(step: Step, view: View, *, begins: bool) -> Step:
     """Give out chips for what can be played now. begins: it is the first view, so the cursor starts at a playable card."""
     chips = dealt(() if begins else step.ui.chips, view)
     step = step.but(chips=chips, cursor=chips[0].place if begins and chips else step.ui.cursor)
-    return step.then(After(HOME_MS, GoOn())) if step.ui.homing or autoplays(step) else step
+    return step.then(After(HOME_MS, SendNextHome())) if step.ui.homing or autoplays(step) else step
 
 
 def _cleared(step: Step) -> Step:

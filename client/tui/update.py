@@ -14,7 +14,6 @@ from client.tui.actions import (
     Action,
     Do,
     Effect,
-    GoOn,
     Heard,
     JumpTo,
     Kept,
@@ -28,6 +27,7 @@ from client.tui.actions import (
     Rest,
     Reviewed,
     ScreenAction,
+    SendNextHome,
     Shared,
     SlowTerminal,
     Typed,
@@ -53,7 +53,7 @@ from protocol.tournaments import REASON_LENGTH
 def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple[Effect, ...]]:
     """The player's side after an action, and the effects to carry out. state: what has been heard, including the action's own event."""
     step = asked_again(_step(Step(state, ui, now_ms), action))
-    by_hand = not isinstance(action, Heard | Resized | GoOn | Rest | Reviewed | Verified | Kept)
+    by_hand = not isinstance(action, Heard | Resized | SendNextHome | Rest | Reviewed | Verified | Kept)
     told = (step.ui.note, step.ui.taken_back)
     if any(told) and (by_hand or told != (ui.note, ui.taken_back)):
         # The note stays for some seconds from now.
@@ -68,7 +68,7 @@ def _step(step: Step, action: Action) -> Step:
     match action:
         case Key(key):
             return _key(step, key)
-        case GoOn() | Rest():
+        case SendNextHome() | Rest():
             return shown(step.state, step.ui).update(step, action)
         case SlowTerminal():
             note = step.ui.note or "Motion is off, since this terminal draws slowly. M turns it on again."

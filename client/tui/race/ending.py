@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from client.state.room import RoomModel
 from client.state.store import Model
-from client.tui.actions import After, GoOn, Rest, ScreenAction
+from client.tui.actions import After, Rest, ScreenAction, SendNextHome
 from client.tui.drawing import cards
 from client.tui.drawing.picture import Falling, Picture, Rect, Size
 from client.tui.drawing.transitions import FALL_MS
@@ -68,7 +68,7 @@ def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
 def _ended(step: Step, action: ScreenAction | str) -> Step:
     """Any action or key ends it, except those meant for the table: a leftover timer for sending the next card home, a key too many."""
     is_late = not isinstance(action, Rest) and step.now_ms < step.ui.quiet_until_ms
-    return step if is_late or isinstance(action, GoOn) else step.but(falls=False)
+    return step if is_late or isinstance(action, SendNextHome) else step.but(falls=False)
 
 
 def _room(state: Model) -> RoomModel | None:

@@ -17,7 +17,7 @@ from client.game.moves import choices, source, top_card
 from client.game.preview import preview
 from client.state.room import RoomModel, race_clock_ms
 from client.text.width import fit
-from client.tui.actions import Do, GoOn, Press, PutBack, ScreenAction, Typed
+from client.tui.actions import Do, Press, PutBack, ScreenAction, SendNextHome, Typed
 from client.tui.chips import CHIPS, Chip, chips_of, keyed
 from client.tui.drawing.bars import seat_name
 from client.tui.drawing.cards import CardSize
@@ -48,7 +48,19 @@ from client.tui.table.cursor import NAMED, moved, type_slot
 from client.tui.table.grid import grid, grid_height, grid_size, grid_width
 from client.tui.table.marks import Marks, marks_of
 from client.tui.table.panel import foundations, peek, reserves, stock_and_waste
-from client.tui.table.playing import DOWN, HOME, UP, all_fit, go_on, place, put_back, send_all, turn_autoplay, turn_stock, typed_move
+from client.tui.table.playing import (
+    DOWN,
+    HOME,
+    UP,
+    all_fit,
+    place,
+    put_back,
+    send_all,
+    send_next_home,
+    turn_autoplay,
+    turn_stock,
+    typed_move,
+)
 from client.tui.table.quilt import quilt, quilt_height, quilt_size, quilt_width
 from client.tui.table.race_progress import bars, below_bars, own_moves, times
 from protocol.client_messages import Resign, Stop
@@ -331,8 +343,8 @@ def _played(step: Step, action: ScreenAction) -> Step:  # noqa: C901  (a case fo
             return step.but(cursor=moved(step.state.board(room, view), step.ui.cursor, command))
         case PutBack():
             return put_back(step)
-        case GoOn():
-            return go_on(step)
+        case SendNextHome():
+            return send_next_home(step)
         case Do(Command.AUTOPLAY):
             return turn_autoplay(step)
         case Do(Command.SEND_ALL):

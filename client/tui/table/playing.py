@@ -11,7 +11,7 @@ from client.game.board import Board, run_home
 from client.game.hints import why_not
 from client.game.moves import goes_home, homeward, moves_from, next_home, press, source, target
 from client.state.room import RoomModel, race_clock_ms
-from client.tui.actions import After, GoOn, Send
+from client.tui.actions import After, Send, SendNextHome
 from client.tui.chips import keyed
 from client.tui.room import still_racing
 from client.tui.step import Step
@@ -141,17 +141,17 @@ def turn_autoplay(step: Step) -> Step:
         return step.note(BY_HAND)
     step = step.but(settings=replace(settings, autoplay=not settings.autoplay))
     words = "off" if settings.autoplay else "on: what fits goes home by itself"
-    return go_on(step.note(f"Autoplay is {words}."))
+    return send_next_home(step.note(f"Autoplay is {words}."))
 
 
-def go_on(step: Step) -> Step:
+def send_next_home(step: Step) -> Step:
     """Send the next card home, if the player is sending all of them or autoplay is on."""
     room = step.state.room
     if step.ui.homing or room is None or not autoplays(step):
         return send_all(step) if step.ui.homing else step
     early_ms = -race_clock_ms(room.started_at_ms, step.now_ms)
     if early_ms > 0:
-        return step.then(After(early_ms, GoOn()))
+        return step.then(After(early_ms, SendNextHome()))
     best = next_home(room.view, keyed(step.ui.chips)) if room.view is not None else None
     waits = step.ui.held or step.ui.ahead or step.state.in_flight is not None or step.state.link.state != "connected"
     return step if best is None or waits or not still_racing(step) else send_move(step, room, best)
@@ -205,7 +205,7 @@ def _moved(step: Step) -> bool:
 
 def put_back(step: Step) -> Step:
     """Put the held card back, and drop a name begun and what was typed ahead."""
-    return go_on(step.but(ahead=(), typed="", held=""))
+    return send_next_home(step.but(ahead=(), typed="", held=""))
 
 
 def typed_move(step: Step, text: str) -> Step:

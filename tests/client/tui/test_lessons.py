@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from client.state.store import Model
 from client.storage.saved_records import TAUGHT, is_new, keep_record
-from client.tui.actions import Action, GoOn, Heard, Key, Quit, Send
+from client.tui.actions import Action, Heard, Key, Quit, Send, SendNextHome
 from client.tui.chips import dealt
 from client.tui.drawing.picture import Picture
 from client.tui.race import lessons
@@ -58,7 +58,7 @@ class Table:
             self.ui = replace(self.ui, chips=dealt(self.ui.chips, view))
             if not moves or not self.ui.homing:
                 return sent
-            action = GoOn()
+            action = SendNextHome()
 
     @property
     def shown(self) -> Picture:
