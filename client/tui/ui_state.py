@@ -105,85 +105,131 @@ AT_FIRST: Final = 2
 
 
 class Ui(Struct, frozen=True):
-    """At the table. cursor: a slot, a reserve, `w` or `s`. held: the place that was pressed first, see `client.game.moves`. typed: the
-    start of a slot's name. ahead: presses queued until the server answers. taken_back: those never played. homing: cards are being sent
-    home one by one. falls: the last card went home, and the cards fall over the table. quiet_until_ms: until then, keys for the table do
-    nothing, because the race has just ended, or has begun while the player was typing. turned_ms: when the key for the stock was pressed
-    last. repeats: that may have been by being held down. chips: the keys of playable cards. learned: the lessons learned so far, None if
-    none are given.
+    """The player's own side of the screens."""
 
-    On any screen. note: a remark about the last key. noted_at_ms: when the note, or what was taken back, was shown; None if it stays until
-    the next key. passed: a refusal told on a screen that the player has left since. item: the marked line of a menu or question. form,
-    tournament_form: the race and the tournament about to be made. rules: the id of the rule set chosen last. prompt: what is being typed.
-    pasted_ms: when the last character of a paste came, None if none is under way. help_from: the first visible line of the help page, None
-    if closed.
-    details, review: what the result shows instead of the curves; the review has no sentences until it is ready. replay: the one on the
-    screen. standing: how the race ranks among the player's own. watch: the race that is watched. first_seat: whose board is on the left.
-    tournament_view: where the player looks at tournaments, None if they do not. rulings: those sent and not answered,
-    each with the result that its race had then. lost_rulings: the same, once the connection is lost. told_before: the tournament as it
-    was told before that. daily: they look at the deal of the day. daily_turned_ms: when they turned to other rules there. you: they look
-    at the page about themselves. profile: what it says, once that is known.
+    # ---- at the table
 
-    start: what the screens were started for and have not asked for yet. own_server: the server is for this player alone and ends with them.
-    only_replay: a replay is all there is, and closing it ends the screens. said: the last line sent to others. unsaid: a line that could
-    not be said, offered again at the next prompt. reviewed, replayed: the last ones asked for. replay_at: the moment at which the next
-    replay opens. preparing: digest of the record whose replay opens as soon as it is ready. verified: the last answer. kept: digests of the
-    records that were kept. may_keep: how many more records are kept, see `room.ready`.
-    """
+    cursor: str = "a1"
+    """A slot, a reserve, `w` or `s`."""
+    held: str = ""
+    """The place that was pressed first, see `client.game.moves`."""
+    typed: str = ""
+    """The start of a slot's name."""
+    ahead: tuple[str, ...] = ()
+    """Presses queued until the server answers."""
+    taken_back: tuple[str, ...] = ()
+    """Presses that were queued and never played."""
+    homing: bool = False
+    """Cards are being sent home one by one."""
+    falls: bool = False
+    """The last card went home, and the cards fall over the table."""
+    quiet_until_ms: int = 0
+    """Until then, keys for the table do nothing: the race has just ended, or has begun while the player was typing."""
+    turned_ms: int = 0
+    """When the key for the stock was pressed last."""
+    repeats: bool = False
+    """That key may have been pressed by being held down."""
+    chips: tuple[Chip, ...] = ()
+    """The keys of playable cards."""
+    learned: frozenset[str] | None = None
+    """The lessons learned so far; None if none are given."""
+
+    # ---- on any screen
 
     settings: UiSettings = field(default_factory=UiSettings)
+    """How the screens look and sound."""
     size: tuple[int, int] = (80, 24)
-    cursor: str = "a1"
-    held: str = ""
-    typed: str = ""
-    ahead: tuple[str, ...] = ()
-    taken_back: tuple[str, ...] = ()
-    homing: bool = False
-    falls: bool = False
-    quiet_until_ms: int = 0
-    turned_ms: int = 0
-    repeats: bool = False
-    chips: tuple[Chip, ...] = ()
-    learned: frozenset[str] | None = None
+    """The terminal's columns and rows."""
     note: str = ""
+    """A remark about the last key."""
     noted_at_ms: int | None = None
+    """When the note, or what was taken back, was shown; None if it stays until the next key."""
     passed: Notice | None = None
+    """A refusal told on a screen that the player has left since."""
     item: int = 0
-    form: RaceOptions | None = None
-    tournament_form: TournamentDraft | None = None
-    rules_page: RulesPage | None = None
-    rules: str = "carpet"
+    """The marked line of a menu or question."""
     question: Question | None = None
+    """What has to be answered before anything else."""
     prompt: Prompt | None = None
+    """What is being typed."""
     pasted_ms: int | None = None
+    """When the last character of a paste came; None if none is under way."""
     help_from: int | None = None
-    details: bool = False
-    review: tuple[str, ...] | None = None
-    replay: ReplayState | None = None
-    standing: str = ""
-    watch: WatchModel | None = None
-    first_seat: int = 0
-    tournament_view: TournamentView | None = None
-    rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
-    lost_rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
-    told_before: Tournament | None = None
-    daily: bool = False
-    you: bool = False
-    profile: Profile | None = None
-    daily_turned_ms: int = 0
-    start: Start | None = None
-    own_server: bool = False
-    only_replay: bool = False
-    followed: Followed = field(default_factory=Followed)
+    """The first visible line of the help page; None if it is closed."""
     said: str = ""
+    """The last line sent to others."""
     unsaid: str = ""
+    """A line that could not be said, offered again at the next prompt."""
+
+    # ---- about to be made
+
+    form: RaceOptions | None = None
+    """The race about to be made."""
+    tournament_form: TournamentDraft | None = None
+    """The tournament about to be made."""
+    rules_page: RulesPage | None = None
+    """The list of rule sets, if it is open."""
+    rules: str = "carpet"
+    """The id of the rule set chosen last."""
+
+    # ---- after a race: its result, its replay
+
+    details: bool = False
+    """The result shows its details instead of the curves."""
+    review: tuple[str, ...] | None = None
+    """The review that the result shows instead of the curves; without sentences until it is ready."""
+    standing: str = ""
+    """How the race ranks among the player's own."""
+    replay: ReplayState | None = None
+    """The one on the screen."""
     reviewed: Reviewed | None = None
+    """The last review asked for."""
     replayed: TimeLine | None = None
+    """The last replay asked for."""
     replay_at: int | None = None
+    """The moment at which the next replay opens."""
     preparing: str = ""
+    """The digest of the record whose replay opens as soon as it is ready."""
     verified: Verified | None = None
+    """The last answer to whether a record holds."""
     kept: frozenset[str] = frozenset()
+    """The digests of the records that were kept."""
     may_keep: int = AT_FIRST
+    """How many more records are kept, see `room.ready`."""
+
+    # ---- watched, tournaments, other pages
+
+    watch: WatchModel | None = None
+    """The race that is watched."""
+    first_seat: int = 0
+    """Whose board is on the left."""
+    tournament_view: TournamentView | None = None
+    """Where the player looks at tournaments; None if they do not."""
+    rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
+    """Those sent and not answered, each with the result that its race had then."""
+    lost_rulings: tuple[tuple[Ruling, TableResult | None], ...] = ()
+    """The same, once the connection is lost."""
+    told_before: Tournament | None = None
+    """The tournament as it was told before the connection was lost."""
+    daily: bool = False
+    """The player looks at the deal of the day."""
+    daily_turned_ms: int = 0
+    """When the player turned to other rules on the page of the deal of the day."""
+    you: bool = False
+    """The player looks at the page about themselves."""
+    profile: Profile | None = None
+    """What that page says, once it is known."""
+
+    # ---- the screens as a whole
+
+    start: Start | None = None
+    """What the screens were started for and have not asked for yet."""
+    own_server: bool = False
+    """The server is for this player alone and ends with them."""
+    only_replay: bool = False
+    """A replay is all there is, and closing it ends the screens."""
+    followed: Followed = field(default_factory=Followed)
+    """What the server sends news of."""
 
 
 def first_ui(start: Start, settings: UiSettings) -> Ui:
