@@ -179,10 +179,16 @@ def test_a_code_that_was_read_out_leads_to_its_race(browser: Browser, server: st
                 browser.press(press)
             browser.expect(lambda now: now.address, page(server, f"/play/{ada.code}"))
             browser.wait_for_text("h1", f"Race {ada.name}")
-        # Nothing is none.
+        # Nothing is none, and the page is not left for what is none.
         browser.open(page(server, "/play"))
         browser.press("Go to that race")
         browser.expect(lambda now: now.run("return document.activeElement.id"), "code")
+        for written in ("abc", "https://example.com/abcdef", "1234567"):
+            browser.type("#code", written, Keys.ENTER)
+            browser.wait_for_text(".way [role=status]", "That is not the code of a race, which is six letters.")
+            browser.type("#code", Keys.BACKSPACE * len(written))
+            browser.expect_text(".way [role=status]", "")
+            browser.expect(lambda now: now.address, page(server, "/play"))
         browser.look(width=320, height=640)
         browser.expect(too_wide, [])
         browser.expect(breaches, [])

@@ -232,6 +232,8 @@ def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_pag
         newcomer.press("Stop")
         newcomer.press("To the tournament")
         newcomer.wait_for_text(".part", "You came ")
+        # There is nothing left to press, and no room is kept for it.
+        newcomer.expect(lambda now: now.shown(".part[aria-label='Your part'] > .actions"), [False])
         newcomer.expect(lambda now: len(now.all(".crosstable tbody a")), 2)
         newcomer.click(".crosstable tbody a")
         newcomer.wait_for_text(".said-move", "Move ")

@@ -162,6 +162,11 @@ export function codeOf(written) {
   return told.replace(/[\s-]/g, "").toUpperCase();
 }
 
+/** Whether it may be the code of a race. Which ones there are the server knows. @param {string} code */
+export function isCode(code) {
+  return /^[A-Z]{6}$/.test(code);
+}
+
 /** What stands in the address behind its `#`, which is sent to nobody; null where it does not. @param {string} name */
 export function inHash(name) {
   return new URLSearchParams(location.hash.slice(1)).get(name);

@@ -1,7 +1,7 @@
 // Where a player begins: their name, and what they would like to run.
 
 import { OptionFields, forms } from "./choices.js";
-import { button, clean, codeOf, element, field, inlineField, setText } from "./dom.js";
+import { button, clean, codeOf, element, field, inlineField, isCode, setText } from "./dom.js";
 
 /** The one to begin with, as in the terminal. */
 const USUAL_BOT = "greedy";
@@ -70,6 +70,8 @@ export class StartForm {
     this.winnableRow = element("p", { class: "field inline" }, this.winnable, element("label", { for: "winnable" }, "Only a deal that can be won"));
     this.code = element("input", { id: "code", size: "8", maxlength: "200", autocomplete: "off", autocapitalize: "characters", spellcheck: "false" });
     this.code.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && this.#join());
+    this.code.addEventListener("input", () => setText(this.noCode, ""));
+    this.noCode = element("span", { class: "note", role: "status" });
     const wishing = (text, make, kind = "choice-button") => button(text, () => wish(make()), { class: kind });
     const options = (more) => ({
       ...this.race?.options, rules: this.rules.value, time_limit_s: Number(this.limit.value),
@@ -94,7 +96,7 @@ export class StartForm {
       element("ul", { class: "ways" },
         asked.has("daily") ? daily : null,
         way("A friend", "You get a link to send; whoever opens it races you.", wishing("Make a link", () => ({ type: "open-race", options: options({ public: false }) }))),
-        way("A code", "Six letters that a friend has read out to you, or the link itself.", inlineField("Code", this.code), button("Go to that race", () => this.#join(), { class: "choice-button" })),
+        way("A code", "Six letters that a friend has read out to you, or the link itself.", inlineField("Code", this.code), button("Go to that race", () => this.#join(), { class: "choice-button" }), this.noCode),
         way("Anybody", "The next player who looks for a race, near your rating if there is one.",
           wishing("Find an opponent", () => ({ type: "quick-match", rules: this.rules.value }))),
         way("Whoever joins", "The race is listed until somebody takes the other seat.",
@@ -111,8 +113,9 @@ export class StartForm {
   /** To the race whose code was told, however it is written down. */
   #join() {
     const code = codeOf(this.code.value);
-    if (code) location.assign(`/play/${encodeURIComponent(code)}`);
-    else this.code.focus();
+    if (isCode(code)) return location.assign(`/play/${encodeURIComponent(code)}`);
+    setText(this.noCode, code && "That is not the code of a race, which is six letters.");
+    this.code.focus();
   }
 
   /** The bot has every other seat. */
