@@ -122,7 +122,7 @@ export function runLine({ kind, id, rules: of, runs, own }, rules, points, origi
   return `Carpet Race, ${what}, ${clean(rules?.name ?? of)}: ${course && `${course} `}${own.home}/${cards} in ${clockText(took, true)}, place ${own.place} of ${runs}${days}.${come}`;
 }
 
-/** Who waits for the player's word, for whose word they wait, or who has gone. @param {import("./played.js").PlayedRace} room */
+/** Who waits for the player's word, for whose word they wait, and who is not there. What somebody has asked for holds as long as they are. @param {import("./played.js").PlayedRace} room */
 export function whoAsks(room) {
   const others = room.seats.filter((seat) => seat.seat !== room.seat && !seat.bot && seat.name !== null);
   const say = (seats, one, more) => (seats.length ? `${listed(seats.map((seat) => clean(seat.name)))} ${seats.length === 1 ? one : more}.` : "");
@@ -130,8 +130,10 @@ export function whoAsks(room) {
   // Without them there is no other race; at a table of a tournament, or of a deal that is run once, there is none anyway.
   const left = others.filter((seat) => seat.left);
   if (left.length && room.shared === null) return say(left, "has left", "have left");
-  if (room.own?.again) return "Waiting for the others to ask for another race too.";
-  return say(others.filter((seat) => seat.again), "would like to race again", "would like to race again");
+  const away = room.shared === null ? say(others.filter((seat) => seat.away), "is not connected", "are not connected") : "";
+  const asked = room.own?.again ? "Waiting for the others to ask for another race too."
+    : say(others.filter((seat) => seat.again && !seat.away), "would like to race again", "would like to race again");
+  return [asked, away].filter(Boolean).join(" ");
 }
 
 /** The top cards of foundations. @param {Record<string, number>} foundations */

@@ -342,6 +342,11 @@ export class PlayPage {
       const sentence = `${clean(room.seats[event.seat].name)} would like to race again`;
       announce(`${sentence}.`);
       this.#beckon(sentence);
+    } else if (room.phase === "over" && (event.type === "unseated" || (event.type === "presence" && !event.connected))) {
+      // It may have been they who asked for another race.
+      this.#beckon("");
+      const sentence = whoAsks(room);
+      if (sentence) announce(sentence);
     }
   }
 

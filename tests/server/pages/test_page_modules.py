@@ -1514,8 +1514,8 @@ def test_nobody_is_left_to_wait_for_another_race_with_somebody_who_has_gone() ->
             player.room = null;
             player.hear(roomOf({{ phase: "over", shared, seats: [{{}}, {{ seat: 1, name: "Anna" }}, {{ seat: 2, name: "Zoë" }}],
                 ended: [end("Ada"), end("Anna"), end("Zoë")] }}), 0);
-            return steps.map(([type, seat], at) => {{
-                player.hear({{ type, version: 21 + at, seat }}, 0);
+            return steps.map(([type, seat, connected], at) => {{
+                player.hear({{ type, version: 21 + at, seat, connected }}, 0);
                 return whoAsks(player.room);
             }});
         }};
@@ -1523,13 +1523,21 @@ def test_nobody_is_left_to_wait_for_another_race_with_somebody_who_has_gone() ->
         console.log(JSON.stringify([
             said(null, ["rematch-asked", 0], ["unseated", 1], ["unseated", 2]),
             said(null, ["rematch-asked", 1], ["unseated", 1]),
-            said({{ kind: "round", id: "KWPRTM/1" }}, ["unseated", 1]),
+            said(null, ["rematch-asked", 1], ["presence", 1, false], ["rematch-asked", 0], ["presence", 2, false], ["presence", 1, true]),
+            said({{ kind: "round", id: "KWPRTM/1" }}, ["presence", 1, false], ["unseated", 1]),
         ]));
     """
     assert node(script, None) == [
         ["Waiting for the others to ask for another race too.", "Anna has left.", "Anna and Zoë have left."],
         ["Anna would like to race again.", "Anna has left."],
-        [""],
+        [
+            "Anna would like to race again.",
+            "Anna is not connected.",
+            "Waiting for the others to ask for another race too. Anna is not connected.",
+            "Waiting for the others to ask for another race too. Anna and Zoë are not connected.",
+            "Waiting for the others to ask for another race too. Zoë is not connected.",
+        ],
+        ["", ""],
     ]
 
 
