@@ -13,8 +13,8 @@ import trio
 from protocol.errors import Refusal
 from protocol.pages import is_race_id
 from protocol.record import Record
-from protocol.run_messages import ListRuns, Runs
-from protocol.text import read_code
+from protocol.run_messages import ListRuns
+from protocol.text import counted, read_code
 from server.net.http import Asked, NoPage, PageMoved
 from server.pages.pictures import Curve, curves_of, running_curves
 from server.pages.races import no_such_player, no_such_race, record_of
@@ -25,6 +25,7 @@ from server.pages.web_page import ALWAYS, Describe, Description
 from server.rooms.clock import Clock
 from server.rooms.codes import is_code
 from server.rooms.driver import Room
+from server.rooms.member import NOBODY
 from server.rooms.registry import Rooms
 from server.rooms.spectator_port import Shown
 from server.rules.catalogue import RULE_SETS
@@ -174,19 +175,17 @@ class Documents:
 
     async def _daily(self, asked: Asked) -> Description:
         date, rules = asked.values["date"], asked.values["rules"]
-        await self._runs(ListRuns(kind="daily", id=date, rules=rules))
+        question = ListRuns(kind="daily", id=date, rules=rules)
+        await ask_runs(self._readers, lambda: self._run_service.answer(NOBODY.id, question))
         return Description(f"Deal of {date} · Carpet Race", f"{RULE_SETS[rules].name}: the board of the deal of {date}.")
 
     async def _challenge(self, asked: Asked) -> Description:
-        runs = await self._runs(ListRuns(kind="challenge", id=asked.values["id"]))
+        info = await ask_runs(self._readers, lambda: self._run_service.challenge(asked.values["id"]))
         return Description(
-            f"Challenge {runs.id} · Carpet Race", f"A deal at {RULE_SETS[runs.rules].name} that everybody runs once: {runs.runs} have."
+            f"{info.owner or 'Somebody'} challenges you · Carpet Race",
+            f"{RULE_SETS[info.rules].name}: the same deal for everybody, once each, in their own time. {counted(info.runs, 'run')} so far.",
+            first={"owner": info.owner, "closes_at_ms": info.closes_at_ms},
         )
-
-    async def _runs(self, question: ListRuns) -> Runs:
-        told = await ask_runs(self._readers, self._run_service, question)
-        assert isinstance(told, Runs)
-        return told
 
 
 def _record_and_ratings(store: Store, *, race: str, now_ms: int) -> tuple[Record, object]:

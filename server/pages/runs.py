@@ -5,15 +5,15 @@ Requests do not say who asks, so before the reveal a board only tells how many h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 
 import msgspec
 
 from protocol.errors import Fault, Refusal
-from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunMessage, RunQuestion
+from protocol.run_messages import ListChallenges, ListDailies, ListRuns, RunQuestion
 from server.net.http import Asked, NoPage, Page, Route
-from server.pages.readers import Readers
+from server.pages.readers import Answer, Readers
 from server.rooms.member import NOBODY
 from server.runs.service import RunService
 
@@ -21,7 +21,7 @@ from server.runs.service import RunService
 def run_routes(readers: Readers, service: RunService) -> tuple[Route, ...]:
     def route(path: str, question: Callable[[Mapping[str, str]], RunQuestion]) -> Route:
         async def show(asked: Asked) -> Page:
-            told = await ask_runs(readers, service, question(asked.values))
+            told = await ask_runs(readers, lambda: service.answer(NOBODY.id, question(asked.values)))
             return Page(msgspec.json.encode(told) + b"\n", cache="max-age=1")
 
         return Route(path, show)
@@ -34,10 +34,10 @@ def run_routes(readers: Readers, service: RunService) -> tuple[Route, ...]:
     )
 
 
-async def ask_runs(readers: Readers, service: RunService, question: RunQuestion) -> RunMessage:
-    """The answer that anybody may have. Raises NoPage."""
+async def ask_runs(readers: Readers, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """What the run service answers to anybody. Raises NoPage."""
     try:
-        return await readers.wait(lambda: service.answer(NOBODY.id, question))
+        return await readers.wait(ask)
     except Refusal as refusal:
         if refusal.fault is Fault.SERVER:
             raise NoPage(HTTPStatus.SERVICE_UNAVAILABLE, str(refusal), retry_after_s=1) from refusal

@@ -19,6 +19,7 @@ from server.pages.races import seats_of
 from server.pages.readers import Readers
 from server.pages.runs import ask_runs
 from server.rooms.clock import Clock
+from server.rooms.member import NOBODY
 from server.rules.catalogue import RULE_SETS
 from server.runs.service import RunService
 from server.store.port import name_key
@@ -74,6 +75,6 @@ def _kept(store: Store, *, wanted: str, rules: str, now_ms: int) -> Found:
 
 
 async def _days(readers: Readers, runs: RunService, wanted: str) -> tuple[str, ...]:
-    told = await ask_runs(readers, runs, ListDailies())
+    told = await ask_runs(readers, lambda: runs.answer(NOBODY.id, ListDailies()))
     assert isinstance(told, Dailies)
     return tuple(day.date for day in told.days if day.date.startswith(wanted))[:FOUND]

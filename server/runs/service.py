@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, TypeVar, assert_never
 
 import msgspec
 import trio
@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode, Refusal
 from protocol.record import BadRecord, Record
 from protocol.run_messages import (
     Challenge,
+    ChallengeInfo,
     Challenges,
     ListChallenges,
     ListDailies,
@@ -51,6 +52,8 @@ logger = logging.getLogger("carpet.runs")
 
 Compute: TypeAlias = Callable[..., Awaitable[StartPosition]]
 """Calls a function with the arguments after it, in a worker, and gives its result. Raises WorkerDied."""
+
+Answer = TypeVar("Answer")
 
 ASKED_AT_ONCE: Final = 2
 """How many questions are looked up in the store at once, one for each place. It is low because greetings and pages read the store too."""
@@ -115,11 +118,18 @@ class RunService:
 
         Raises Refusal, including `server/busy`, and StoreError.
         """
+        return await self._in_turn(partial(self._answer, player, asked, place), place)
+
+    async def challenge(self, code: str) -> ChallengeInfo:
+        """What anybody who has its id may know about a challenge. Raises as `answer` does."""
+        return await self._in_turn(partial(self._info, code), None)
+
+    async def _in_turn(self, look_up: Callable[[], Awaitable[Answer]], place: str | None) -> Answer:
         async with self._asking.turn(place):
             if self._asked.statistics().tasks_waiting >= ASKED_WAITING:
                 raise Refusal(ErrorCode.SERVER_BUSY)
             async with self._asked:
-                return await self._answer(player, asked, place)
+                return await look_up()
 
     async def _answer(self, player: str, asked: RunQuestion, place: str | None) -> RunMessage:
         match asked:
@@ -136,6 +146,10 @@ class RunService:
                 return await self._boards.board(made, rules, player, ref=asked.ref)
             case _:
                 assert_never(asked)
+
+    async def _info(self, code: str) -> ChallengeInfo:
+        (info,) = await self._challenges.told([await self._challenge(code)], "")
+        return info
 
     def has_room_for(self, player: str) -> bool:
         """Whether they have an unfinished run here."""

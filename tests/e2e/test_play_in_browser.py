@@ -652,11 +652,30 @@ def test_whoever_looks_at_something_else_is_called_to_their_race_and_can_have_th
 def test_a_challenge_is_made_in_the_page_and_run_there(browser: Browser, server: str) -> None:
     browser.open(page(server, "/play"))
     browser.press("Make a challenge")
-    browser.wait_for_text("h1", "Challenge ")
-    browser.wait(lambda now: "/challenge/" in now.address and now.all(".main-link"), "its page")
+    browser.wait_for_text("h1", "Your challenge")
+    browser.wait_for_text("main", "Send the link of this page to whoever is to run it.")
+    address = browser.wait(lambda now: now.address if "/challenge/" in now.address and now.all(".main-link") else "", "its page")
     browser.press("Run it")
     browser.press("Run this challenge")
     browser.wait_for_text("h1", "A run alone")
+    browser.press("Ready")
+    wait_for_cards(browser)
+    browser.press("Stop …")
+    browser.press("Stop", "dialog")
+    name = browser.wait_for_text(".runs .places", " (you)").partition(" (you)")[0]
+    # A friend of theirs.
+    browser.run("localStorage.clear()")
+    browser.open(address)
+    browser.expect_text("h1", f"{name} challenges you")
+    browser.wait_for_text("main", "Those who ran it before run beside you, as ghosts.")
+    browser.press("Run it")
+    browser.press("Run this challenge")
+    browser.press("Ready")
+    wait_for_cards(browser)
+    play_one(browser)
+    browser.press("Stop …")
+    browser.press("Stop", "dialog")
+    browser.wait_for_text(".runs .raced", f"{name}’s ghost")
 
 
 def tap(browser: Browser, place: str) -> None:

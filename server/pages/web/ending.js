@@ -1,7 +1,7 @@
 // How a race has ended, for its players: places, ratings, the curves, and whether the deal checks out.
 
 import { cardFaces } from "./boards.js";
-import { beQuiet, button, clean, clockText, copyText, counted, element, homeText, listed, nameOf, ratingChange, setText } from "./dom.js";
+import { announce, beQuiet, button, clean, clockText, copyText, counted, element, homeText, listed, nameOf, ratingChange, setText } from "./dom.js";
 import { checks, verdict } from "./fairness.js";
 import { isOwnMachine } from "./connection.js";
 import { cardsOf, endWord } from "./model.js";
@@ -92,19 +92,33 @@ export class Ending {
     beQuiet(this.again, this.leave);
   }
 
-  /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told @param {any} rules its `RulesInfo` */
-  showRuns(told, rules) {
+  /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told @param {any} rules its `RulesInfo` @param {{name: string}[]} ghosts */
+  showRuns(told, rules, ghosts) {
     const { own, rows, runs, secret } = told;
     this.runs.hidden = own === null;
     if (!own) return;
     const days = own.days > 1 ? ` You have run ${own.days} days in a row.` : "";
+    const raced = ghostSentence(told, ghosts);
+    if (raced) announce(raced);
     this.runs.replaceChildren(
+      element("p", { class: "raced", hidden: !raced }, raced),
       element("p", {}, `Place ${own.place} of ${counted(runs, "run")}${secret === null ? " so far" : ""}${own.beats === null ? "" : `, better than ${own.beats} %`}.${days}`),
       element("ol", { class: "places" }, rows.slice(0, RUNS_SHOWN).map((row) => element("li", { value: String(row.place) }, nameOf(row.name),
         row.race === own.race ? " (you)" : "", `: ${homeText(row)}`))),
       element("p", { class: "command" }, this.runLine, this.copy));
     setText(this.runLine, runLine(told, rules, this.#points));
   }
+}
+
+/** Who won among a run and the ghosts that ran beside it; empty where there were none. @param {import("carpet-wire").Runs} told @param {{name: string}[]} ghosts */
+export function ghostSentence({ own, rows }, ghosts) {
+  const best = rows.find((row) => row.race !== own.race && ghosts.some(({ name }) => name === row.name));
+  if (!best) return "";
+  const ghost = `${clean(best.name)}’s ghost`;
+  if (own.place === best.place) return `A draw with ${ghost}.`;
+  const { by, isClose } = margin([own, best]);
+  if (own.place < best.place) return `You beat ${ghost}${by}.`;
+  return `${isClose ? "So close: " : ""}${ghost} won${by}.`;
 }
 
 /** One's own run in a line to give to others, as in the terminal: it says nothing of the deal. rules: its `RulesInfo`. points: of the run's curve.

@@ -169,7 +169,7 @@ export class PlayPage {
     this.call.hear(message, now);
     if (message.type === "called") this.#beckon("Your table waits");
     if (message.type === "check-in-due") this.#checkInDue(message);
-    else if (message.type === "runs") this.ending.showRuns(message, this.#rules.get(message.rules));
+    else if (message.type === "runs") this.ending.showRuns(message, this.#rules.get(message.rules), this.player.room?.ghosts ?? []);
     else if (message.type === "challenge") location.assign(`/challenge/${encodeURIComponent(message.challenge.id)}`);
     else if (message.type === "decided" && message.ref !== CHECKED_IN) location.assign(`/tournament/${encodeURIComponent(message.id)}`);
     else if (!this.player.hear(message, now)) this.#look(message, now);

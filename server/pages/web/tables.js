@@ -1,6 +1,6 @@
 // Pages that are tables of what is kept: the ladder, a player, deals of the day and challenges. They ask over HTTP, and once.
 
-import { against, button, clean, clockText, counted, element, field, inlineField, listed, nameOf, section, setText, shape, wide } from "./dom.js";
+import { against, button, clean, clockText, counted, element, field, firstKnown, inlineField, listed, nameOf, section, setText, shape, wide } from "./dom.js";
 import { identity } from "./identity.js";
 import { STATE_WORDS, byId, endWord } from "./model.js";
 import { TournamentList } from "./tournaments.js";
@@ -363,6 +363,12 @@ class ChallengesPage extends TablePage {
   }
 }
 
+/** What a challenge is, to whoever made it or has been sent its link. @param {boolean} isOwner @param {number} runs that have ended */
+function whatToDo(isOwner, runs) {
+  if (isOwner) return "Send the link of this page to whoever is to run it. Everybody has the same deal, once, in their own time, and races the ghosts of those who ran it before.";
+  return `The same deal for everybody, once each, in your own time. ${runs ? "Those who ran it before run beside you, as ghosts." : "You are the first: whoever runs it later races your ghost."}`;
+}
+
 class ChallengePage extends RunsPage {
   /** @param {string} id */
   constructor(id) {
@@ -382,8 +388,14 @@ class ChallengePage extends RunsPage {
 
   named() {
     if (!this.runs) return;
-    setText(this.facts, this.rulesName(this.runs.rules));
-    this.body.replaceChildren(element("p", {}, this.way(`/play?challenge=${encodeURIComponent(this.id)}`)), this.board);
+    const { rules, runs, secret } = this.runs;
+    // Made with this document: the connection is some round trips away.
+    const { owner = "", closes_at_ms: closes } = firstKnown() ?? {};
+    setText(this.facts, [this.rulesName(rules), secret === null && closes ? `closes in ${timeLeft(closes - Date.now())}` : ""].filter(Boolean).join(" · "));
+    const isOwner = owner !== "" && owner === identity.name;
+    this.heading.replaceChildren(...(isOwner ? ["Your challenge"] : owner ? [nameOf(owner), " challenges you"] : [`Challenge ${clean(this.id)}`]));
+    const way = secret === null ? this.way(`/play?challenge=${encodeURIComponent(this.id)}`) : null;
+    this.body.replaceChildren(element("p", {}, way ? whatToDo(isOwner, runs) : "It is over."), ...(way ? [element("p", {}, way)] : []), this.board);
   }
 }
 

@@ -503,7 +503,8 @@ DOCUMENT = """
     const textOf = (node) => (node instanceof Element ? node.children.map(textOf).join("") : String(node));
     const all = (node, tag) => (node.children ?? []).flatMap((each) => [...(each.tag === tag ? [each] : []), ...all(each, tag)]);
     const createElement = (tag) => new Element(tag);
-    const document = { createElement, createElementNS: (_, tag) => createElement(tag), getElementById: createElement };
+    const getElementById = (id) => (id === "first" ? null : createElement(id));
+    const document = { createElement, createElementNS: (_, tag) => createElement(tag), getElementById };
     Object.assign(globalThis, { document, matchMedia: () => ({ matches: false }), addEventListener() {} });
     globalThis.location = { search: "", protocol: "http:", hostname: "x", port: "80", host: "x" };
 """
@@ -591,6 +592,87 @@ def test_whoever_has_had_their_run_of_a_deal_sees_its_board_and_no_way_to_run_it
             [False, False, [row], [player]],
             [False, False, [row], [player, "/race/r"]],
         )
+    ]
+
+
+def test_whoever_opens_the_link_of_a_challenge_is_told_whose_it_is_and_what() -> None:
+    script = f"""{DOCUMENT}
+        const {{ tablePage }} = await import(`${{web}}/tables.js`);
+        const {{ identity }} = await import(`${{web}}/identity.js`);
+        const open = {{ type: "runs", kind: "challenge", id: "KXQWZP", rules: "carpet", runs: 0, shown: false, rows: [], own: null,
+            secret: null, reveals_at_ms: 0, commitment: "" }};
+        Date.now = () => 0;
+        const steps = [];
+        for (const [owner, name, told] of given) {{
+            identity.keep("t".repeat(16), name);
+            const first = owner === null ? null : {{ textContent: JSON.stringify({{ owner, closes_at_ms: 72 * 3600000 }}) }};
+            document.getElementById = () => first;
+            globalThis.fetch = async () => ({{ ok: true, json: async () => ({{ ...open, ...told }}) }});
+            const page = tablePage("challenge", "KXQWZP");
+            await new Promise((later) => {{ setTimeout(later, 5); }});
+            const said = textOf(page.body.children[0]);
+            steps.push([textOf(page.heading), page.facts.textContent, said, all(page.body, "a").length]);
+        }}
+        console.log(JSON.stringify(steps));
+    """
+    same = "The same deal for everybody, once each, in your own time."
+    given = [
+        ("Anna", "Ada", {}),
+        ("Anna", "Ada", {"runs": 2}),
+        ("Ada", "Ada", {"runs": 1}),
+        ("", "Ada", {}),
+        (None, "Ada", {}),
+        ("Anna", "Ada", {"secret": "00", "shown": True}),
+    ]
+    first = f"{same} You are the first: whoever runs it later races your ghost."
+    sending = "Send the link of this page to whoever is to run it. Everybody has the same deal, once, in their own time, and races "
+    sending += "the ghosts of those who ran it before."
+    assert node(script, given) == [
+        ["Anna challenges you", "carpet · closes in 3 days", first, 1],
+        ["Anna challenges you", "carpet · closes in 3 days", f"{same} Those who ran it before run beside you, as ghosts.", 1],
+        [
+            "Your challenge",
+            "carpet · closes in 3 days",
+            sending,
+            1,
+        ],
+        ["Challenge KXQWZP", "carpet · closes in 3 days", first, 1],
+        ["Challenge KXQWZP", "carpet", first, 1],
+        ["Anna challenges you", "carpet", "It is over.", 0],
+    ]
+
+
+def test_a_run_beside_ghosts_ends_with_who_won() -> None:
+    script = """
+        const { ghostSentence } = await import(`${web}/ending.js`);
+        console.log(JSON.stringify(given.map(([rows, ghosts]) => ghostSentence({ own: rows.find((row) => row.name === "Ada"), rows },
+            ghosts.map((name) => ({ name }))))));
+    """
+
+    def row(place: int, name: str, home: int, at_ms: int = 9000) -> dict[str, Any]:
+        return {"place": place, "race": name, "name": name, "home": home, "home_at_ms": at_ms, "ended_at_ms": at_ms, "state": "stalled"}
+
+    anna, zoe = row(1, "Anna", 45), row(3, "Zoë", 20)
+    assert node(
+        script,
+        [
+            ([anna, row(2, "Ada", 31), zoe], ["Zoë", "Anna"]),
+            ([anna, row(2, "Ada", 44), zoe], ["Anna"]),
+            ([anna, row(2, "Ada", 45, 9400)], ["Anna"]),
+            # Whoever has run it meanwhile was none of them.
+            ([anna, row(2, "Ada", 31), zoe], ["Zoë"]),
+            ([row(1, "Ada", 52), row(2, "Anna", 45), zoe], ["Zoë", "Anna"]),
+            ([anna, row(1, "Ada", 45)], ["Anna"]),
+            ([anna, row(2, "Ada", 31)], []),
+        ],
+    ) == [
+        "Anna’s ghost won by 14 cards.",
+        "So close: Anna’s ghost won by 1 card.",
+        "So close: Anna’s ghost won by 0.4 s.",
+        "You beat Zoë’s ghost by 11 cards.",
+        "You beat Anna’s ghost by 7 cards.",
+        "A draw with Anna’s ghost.",
+        "",
     ]
 
 
