@@ -52,8 +52,9 @@ def test_it_says_how_to_join_then_shows_the_race_and_who_won(browser: Browser, s
 COVERED = """
     const box = (node) => node.getBoundingClientRect();
     const controls = box(document.querySelector(".screen-controls"));
-    return [...document.querySelectorAll(".screen-foot > :not(.screen-controls, [hidden])")].filter((each) =>
-        box(each).bottom > controls.top && box(each).top < controls.bottom && box(each).right > controls.left).map((each) => each.textContent);
+    const isCovered = ({ bottom, top, right }) => bottom > controls.top && top < controls.bottom && right > controls.left;
+    const read = document.querySelectorAll(".screen-foot > :not(.screen-controls, [hidden])");
+    return [...read].filter((each) => isCovered(box(each))).map((each) => each.textContent);
 """
 
 

@@ -879,9 +879,14 @@ def test_what_was_meant_for_the_table_as_the_race_ended_asks_for_no_other_race(b
                 if (buttons.length) seen.push(buttons.every((each) => each.disabled));
             }).observe(document.querySelector(".parts"), { childList: true });
         """)
+        browser.look(width=390, height=640)
         ada.send("resign", race=ada.race, seat=ada.seat)
         browser.wait_for_text(".ending h2", "You won")
         assert browser.run("return seen[0]")
+        # Nor does it scroll the result away.
+        browser.keys(*"  ws ")
+        browser.settle()
+        assert browser.run("return [scrollY, document.documentElement.scrollHeight > innerHeight]") == [0, True]
         browser.press("Another race")
         browser.wait_for_text(".ending", "Waiting for the others to ask for another race too.")
 

@@ -45,8 +45,32 @@ export function button(text, act, attributes = {}) {
   return made;
 }
 
-/** For so long after a race has ended, what was meant for a card does nothing. */
-export const QUIET_MS = 700;
+/** For so long after a race has ended, what was meant for a card does nothing: as in the terminal. */
+const QUIET_MS = 1000;
+/** And as long as keys come faster than this: nobody who has seen the end goes on with that ... */
+const APART_MS = 400;
+/** ... but no longer than this. */
+const LONGEST_MS = 1500;
+
+/** The time in which keys were meant for what was there a moment before. */
+export class QuietTime {
+  #until = 0;
+  #end = 0;
+
+  /** @param {number} now @param {number} [longest] */
+  begin(now, longest = LONGEST_MS) {
+    this.#until = now + QUIET_MS;
+    this.#end = now + longest;
+    return this;
+  }
+
+  /** Whether what is pressed now is to do nothing. @param {number} now */
+  takes(now) {
+    if (now >= this.#until) return false;
+    this.#until = Math.min(Math.max(this.#until, now + APART_MS), this.#end);
+    return true;
+  }
+}
 
 /** For a moment after a race has ended nothing is asked for: the table moves down or goes, and what was meant for a card may meet a button. @param {HTMLButtonElement[]} buttons */
 export function beQuiet(...buttons) {

@@ -90,6 +90,8 @@ export class Ending {
     if (race === this.#race) return;
     this.#race = race;
     beQuiet(this.again, this.leave);
+    // It stands above the table, which may have been scrolled to.
+    this.heading.scrollIntoView({ block: "nearest" });
   }
 
   /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told @param {any} rules its `RulesInfo` @param {{name: string}[]} ghosts */

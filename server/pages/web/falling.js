@@ -1,7 +1,7 @@
-// All cards fall over the page when their player has brought the last one home, as in the terminal: they leave trails, take no press, and end with any.
+// All cards fall over the page when their player has brought the last one home, as in the terminal: they leave trails, take no press, and end with any that is not meant for the race.
 
 import { cardTexts } from "./boards.js";
-import { QUIET_MS, element } from "./dom.js";
+import { QuietTime, element } from "./dom.js";
 
 /** From the first card to the end. */
 const FALL_MS = 3600;
@@ -29,9 +29,10 @@ export function fall(homes) {
     due: ((FALL_MS - LAST_MS) * number) / order.length,
   }));
   const begun = performance.now();
-  // Whoever sends their last cards home by hand often presses once too often.
+  // Whoever sends their last cards home by hand often presses once too often, and some go on with it.
+  const quiet = new QuietTime().begin(begun, FALL_MS);
   const end = (event = null) => {
-    if (event && performance.now() - begun < QUIET_MS) return;
+    if (event && quiet.takes(performance.now())) return;
     canvas.remove();
     for (const kind of ["keydown", "pointerdown"]) removeEventListener(kind, end, true);
   };

@@ -3,7 +3,7 @@
 import { ask, tell } from "./dialog.js";
 import { bar } from "./bars.js";
 import { cardTexts } from "./boards.js";
-import { button, clean, element, setText } from "./dom.js";
+import { QuietTime, button, clean, element, setText } from "./dom.js";
 import { allHomeKey, hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
 import { OWN_ENDS, STATE_WORDS, cardsOf, endWord, standing } from "./model.js";
@@ -33,6 +33,7 @@ export class Game {
   #hinted = "";
   /** The last position heard of. @type {any} */
   #seen = null;
+  #quiet = new QuietTime();
   /** What had the focus before a move was typed. @type {HTMLElement | null} */
   #typedFrom = null;
   table = null;
@@ -146,13 +147,28 @@ export class Game {
   #key(event) {
     const { room } = this.player;
     const target = /** @type {Element} */ (event.target);
-    if (!this.table || room?.phase !== "racing" || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (!this.table || !room || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (document.querySelector("dialog[open]") || target.closest("input, textarea, select")) return;
+    if (room.phase !== "racing") return this.#keyTooLate(event, target);
     // A held key would go on after it was let go.
     if (event.repeat && !event.key.startsWith("Arrow")) return event.key === " " ? event.preventDefault() : undefined;
     if (event.key === " " && target.closest("button, a, summary") && !target.closest("[data-place]")) return;
     this.#note = "";
     if (this.keys.take(event.key, this.table)) event.preventDefault();
+  }
+
+  /** The race is over, and its player may be in the midst of pressing keys. */
+  end() {
+    this.#quiet.begin(performance.now());
+  }
+
+  /** A key at the result. What was meant for the table would scroll it out of sight, and space does so a whole page at any time. @param {KeyboardEvent} event @param {Element} target */
+  #keyTooLate(event, target) {
+    const { room } = this.player;
+    if (room.phase !== "over" && !room.showsLast) return;
+    const isTable = event.key.length === 1 || event.key === "Enter" || event.key.startsWith("Arrow");
+    const isSpace = event.key === " " && !target.closest("button, a, summary");
+    if ((isTable && this.#quiet.takes(performance.now())) || isSpace) event.preventDefault();
   }
 
   /** @param {any} rules a `RulesInfo` */

@@ -337,8 +337,10 @@ export class PlayPage {
       if (word) announce(`${name}: ${word}, ${event.home} cards home.`);
       else announce(`${name} ${event.home} cards home.`, { isCount: true });
     } else if (event.type === "said") this.#hearLine(event.line, room);
-    else if (["result", "ended"].includes(event.type)) announce(`The race is over. ${headline(room.ended, room.seat)}`, { isUrgent: true });
-    else if (event.type === "rematch-asked" && event.seat !== room.seat && !room.own?.again) {
+    else if (["result", "ended"].includes(event.type)) {
+      this.game.end();
+      announce(`The race is over. ${headline(room.ended, room.seat)}`, { isUrgent: true });
+    } else if (event.type === "rematch-asked" && event.seat !== room.seat && !room.own?.again) {
       const sentence = `${clean(room.seats[event.seat].name)} would like to race again`;
       announce(`${sentence}.`);
       this.#beckon(sentence);

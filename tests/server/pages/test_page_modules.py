@@ -510,7 +510,45 @@ DOCUMENT = """
 """
 
 
-def test_every_card_falls_from_its_foundation_to_the_lower_edge_and_any_key_or_press_ends_it_but_one_too_many() -> None:
+def test_what_is_pressed_as_a_race_ends_moves_nothing_and_space_never_scrolls_its_result_away() -> None:
+    script = f"""{DOCUMENT}
+        let [now, press] = [0, null];
+        Object.assign(performance, {{ now: () => now }});
+        globalThis.addEventListener = (kind, act) => {{ press = act; }};
+        document.querySelector = () => null;
+        const {{ Game }} = await import(`${{web}}/game.js`);
+        const game = new Game({{ room: {{ phase: "over" }} }}, () => {{}});
+        game.table = {{}};
+        const pressed = (key, on = "body") => {{
+            let isTaken = false;
+            const target = {{ closest: (names) => (names.split(", ").includes(on) ? target : null) }};
+            press({{ key, target, preventDefault: () => {{ isTaken = true; }} }});
+            return isTaken;
+        }};
+        const steps = given.map((presses, at) => {{
+            const begun = now = 10000 * (at + 1);
+            game.end();
+            return presses.map(([ms, ...keys]) => {{ now = begun + ms; return pressed(...keys); }});
+        }});
+        console.log(JSON.stringify(steps));
+    """
+    given = [
+        # One that comes soon after another goes on with it, for a while.
+        [[900, "ArrowDown"], [1250, "w"], [1400, "ArrowDown"], [1501, "ArrowDown"]],
+        [[1001, "ArrowDown"], [1002, "w"]],
+        # Who goes to a button wants to, once the moment is over; what is no key of the table is never taken.
+        [[10, "Tab"], [11, "Enter", "button"], [12, " ", "button"], [2000, "Enter", "button"], [2001, " ", "button"]],
+        [[2000, " "], [4000, " "], [4001, " ", "input"]],
+    ]
+    assert node(script, given) == [
+        [True, True, True, False],
+        [False, False],
+        [False, True, True, False, False],
+        [True, True, False],
+    ]
+
+
+def test_every_card_falls_from_its_foundation_to_the_lower_edge_and_any_key_or_press_ends_it_but_those_of_the_race() -> None:
     script = f"""{DOCUMENT}
         let [now, due, drawn, listening] = [0, null, [], new Map()];
         Object.assign(performance, {{ now: () => now }});
@@ -534,17 +572,17 @@ def test_every_card_falls_from_its_foundation_to_the_lower_edge_and_any_key_or_p
         const lowest = Math.max(...drawn.map(([, y, , height]) => y + height));
         const byAKey = ["keydown", "pointerdown"].map((kind) => {{
             begin();
-            at(600);
-            listening.get(kind)({{}});
-            const early = listening.size;
-            at(800);
-            listening.get(kind)({{}});
-            return [early, listening.size];
+            // Each one comes soon after the one before, but the last.
+            return [900, 1250, 1600, 2050].map((ms) => {{
+                at(ms);
+                listening.get(kind)({{}});
+                return listening.size;
+            }});
         }});
         console.log(JSON.stringify({{ byItself, cards, lowest, byAKey }}));
     """
     told = node(script, None)
-    assert (told["byItself"], told["byAKey"]) == ([2, 0], [[2, 0], [2, 0]])
+    assert (told["byItself"], told["byAKey"]) == ([2, 0], [[2, 2, 2, 0], [2, 2, 2, 0]])
     assert (len(told["cards"]), told["cards"][:5], told["lowest"]) == (52, ["K♠", "K♥", "K♦", "K♣", "Q♠"], 800)
 
 
