@@ -689,6 +689,34 @@ def tap(browser: Browser, place: str) -> None:
     browser.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
+def test_the_first_race_of_a_browser_teaches_until_it_is_over_or_its_player_wants_no_more_of_it(browser: Browser, server: str) -> None:
+    height = "return document.querySelector('.felt').getBoundingClientRect().height"
+    for is_hidden in (False, True):
+        browser.run("localStorage.clear()")
+        with racing(browser, server, deal="at once") as ada:
+            browser.wait_for_text(".lesson", " can go home, to the pile of its suit. Click it (key 1).")
+            browser.expect(breaches, [])
+            before = browser.wait(lambda now: now.run(height), "the table")
+            if is_hidden:
+                browser.press("Hide", ".lesson")
+                # Nothing moves, and the keys are the table's.
+                browser.expect_text(".lesson span", "")
+                browser.expect(lambda now: now.run(height), before)
+                browser.expect(lambda now: now.run("return document.activeElement.matches('.place')"), True)
+                ada.send("resign", race=ada.race, seat=ada.seat)
+                browser.wait_for_text(".ending h2", "You won")
+            else:
+                browser.keys("1")
+                browser.wait_for_text(".lesson", "The gap has been filled by itself, from the stock")
+                give_up(browser)
+                browser.wait_for_text(".ending h2", f"{ada.name} won")
+        with racing(browser, server):
+            browser.expect(lambda now: now.shown(".lesson"), [False])
+            # The table has the room that it took.
+            assert browser.wait(lambda now: now.run(height), "the table") > before
+            give_up(browser)
+
+
 def test_which_card_the_stock_has_brought_is_said_to_those_who_do_not_see_it(browser: Browser, server: str) -> None:
     with racing(browser, server, deal="monday"):
         browser.keys("s")

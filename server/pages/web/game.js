@@ -4,7 +4,7 @@ import { ask, tell } from "./dialog.js";
 import { bar } from "./bars.js";
 import { cardTexts } from "./boards.js";
 import { QuietTime, button, clean, element, setText } from "./dom.js";
-import { allHomeKey, hint, whyNot } from "./hints.js";
+import { Lessons, allHomeKey, hint, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
 import { OWN_ENDS, STATE_WORDS, cardsOf, endWord, standing } from "./model.js";
 import { allFit, chipsOf, goesHome, isWhole, topCard } from "./moves.js";
@@ -21,6 +21,8 @@ function stillRacing(room) {
 
 const PULSE_MS = 600;
 const STILL = "carpet.still";
+/** Kept once a race was raced to its end, or whoever is to learn wants no lessons. */
+const LEARNED = "carpet.learned";
 /** Where a finger presses, there are no keys to tell of, as in the style sheet. */
 const TOUCH = matchMedia("(pointer: coarse)");
 
@@ -34,6 +36,8 @@ export class Game {
   /** The last position heard of. @type {any} */
   #seen = null;
   #quiet = new QuietTime();
+  /** Of a first race, until its player wants no more of them. @type {Lessons | null} */
+  #lessons = null;
   /** What had the focus before a move was typed. @type {HTMLElement | null} */
   #typedFrom = null;
   table = null;
@@ -45,6 +49,10 @@ export class Game {
     this.barList = element("div", { class: "bars" });
     this.place = element("div", {});
     this.hint = element("p", { class: "hint", role: "status" });
+    this.told = element("span", { role: "status" });
+    this.noLessons = button("Hide", () => this.#stopLessons(), { "aria-label": "Hide the lessons" });
+    // It keeps its place to the end of the race, so that nothing moves.
+    this.lesson = element("p", { class: "lesson", hidden: true }, this.told, this.noLessons);
     this.turned = element("p", { class: "unseen", role: "status" });
     this.home = byKey("Home", () => this.player.press(HOME), "Space");
     this.all = byKey("All home", () => this.player.sendAllHome(), "Shift+G");
@@ -62,7 +70,7 @@ export class Game {
     this.moveField = element("p", { class: "field inline", hidden: true }, element("label", { for: "move" }, "Move"), this.move);
     this.move.addEventListener("keydown", (event) => this.#typed(event));
     this.move.addEventListener("blur", () => { this.moveField.hidden = true; });
-    this.node = element("div", { class: "game" }, this.barList, this.place, this.turned, this.hint, this.moveField, this.actions);
+    this.node = element("div", { class: "game" }, this.barList, this.place, this.turned, this.lesson, this.hint, this.moveField, this.actions);
     this.keys = new Keys(player, {
       stop: () => this.#stop(), resign: () => this.#resign(), leave: () => this.leave(), talk, type: () => this.#type(), help: () => tell("Keys of a race", KEY_ROWS),
       motion: () => this.#switchMotion(), suits: () => this.#set("suits"), bell: () => this.#set("bell"), note: (text) => this.note(text),
@@ -160,6 +168,21 @@ export class Game {
   /** The race is over, and its player may be in the midst of pressing keys. */
   end() {
     this.#quiet.begin(performance.now());
+    write(LEARNED, "yes");
+    this.#lessons = null;
+    this.lesson.hidden = true;
+  }
+
+  #stopLessons() {
+    write(LEARNED, "yes");
+    this.#lessons = null;
+    this.#tell("");
+    this.table?.node.querySelector("[tabindex='0']")?.focus();
+  }
+
+  #tell(text) {
+    setText(this.told, text);
+    this.noLessons.hidden = !text;
   }
 
   /** A key at the result. What was meant for the table would scroll it out of sight, and space does so a whole page at any time. @param {KeyboardEvent} event @param {Element} target */
@@ -181,6 +204,8 @@ export class Game {
     if (race !== this.#shownRace || !this.table) {
       this.#shownRace = race;
       this.#seen = null;
+      this.#lessons = read(LEARNED) ? null : new Lessons();
+      this.lesson.hidden = this.#lessons === null;
       this.table = new Table(rules, room.view, (place) => {
         this.#note = "";
         player.press(place);
@@ -196,6 +221,7 @@ export class Game {
     const view = player.shown;
     this.table.show({ view, chips: chipsOf(player.chips, room.view, player.held).filter((chip) => player.inFlight === null || view.moves.length > 0),
       held: player.held, ahead: player.ahead, isPlaying: room.isRacing });
+    this.#teach(room);
     this.#tellTurned(room.view);
     this.showBars(cardsOf(rules), view.home);
     const able = view.moves.some(goesHome);
@@ -207,6 +233,15 @@ export class Game {
     for (const each of [this.all, this.auto]) each.hidden ||= !room.options.autoplay;
     this.all.classList.toggle("main-button", allFit(rules.family, view));
     this.showHint();
+  }
+
+  /** Once the answer to a move is there: of the position before it nobody knows the moves yet. */
+  #teach({ view, move, isRacing }) {
+    if (this.#lessons === null) return;
+    if (!isRacing) return this.#tell("");
+    if (view === this.#seen) return;
+    if (this.#seen && move) this.#lessons.take(move, this.#seen, view);
+    this.#tell(this.#lessons.sentence(view, this.rules, this.player.chips, !TOUCH.matches) );
   }
 
   /** To those who do not see it, which card has come from the stock. */

@@ -1,7 +1,7 @@
-// Sentences about a position for its player: what they can do now, and why a press did nothing. Read off the view alone, as the terminal's are.
+// Sentences about a position for its player: what they can do now, why a press did nothing, and in a first race how it is played. Read off the view alone, as the terminal's are.
 
 import { cardTexts } from "./boards.js";
-import { FACE_DOWN, choices, goesHome, homeward, movesFrom, source, target } from "./moves.js";
+import { FACE_DOWN, choices, goesHome, homeward, movesFrom, source, target, topCard } from "./moves.js";
 
 const NAMED = 4;
 const PLACES = /^([a-jp][1-9]|[ws])$/;
@@ -85,4 +85,77 @@ export function whyNot(view, rules, place) {
       if (!view.piles[place]) return `There is no slot ${place}.`;
       return view.piles[place].length ? `The card at ${place} cannot be played now.` : `${place} is empty.`;
   }
+}
+
+/** skill: what it teaches. isTold: it asks for nothing, and is over with the next move. fits: whether the table has a use for it.
+ * @type {{skill: string, isTold?: boolean, fits: (at: Moment) => unknown, text: (at: Moment) => string}[]} */
+const LESSONS = [
+  {
+    skill: "refill", isTold: true,
+    fits: ({ filled }) => filled,
+    text: ({ filled }) => `The gap has been filled by itself, from the ${filled}: there was nothing to choose.`,
+  },
+  {
+    skill: "fill",
+    fits: ({ view }) => view.pending !== null,
+    text: ({ view, click, key }) => `Now fill the gap at ${view.pending}. ${click} the waste${key("w")} for its top card, which frees the one under it, or the stock${key("s")}.`,
+  },
+  {
+    skill: "home",
+    fits: ({ able }) => able.length,
+    text: ({ view, able, chips, click, key }) => `${cardText(view, able[0])} at ${able[0]} can go home, to the pile of its suit. ${click} it${key(chips.find(({ place }) => place === able[0])?.key)}.`,
+  },
+  {
+    skill: "waste",
+    fits: ({ view, all }) => all.includes("w"),
+    text: ({ view, click, key }) => `${cardText(view, "w")} on the waste can go home, too. ${click} it${key("w")}.`,
+  },
+  {
+    skill: "stock",
+    fits: ({ view, all }) => !all.length && view.moves.includes("s"),
+    text: ({ rules, click, key }) => `Nothing fits now. ${click} the stock${key("s")}: ${rules.has_waste ? "its next card comes onto the waste, and may fit" : "a card comes onto every pile"}.`,
+  },
+  {
+    // Where a gap takes no card off the waste there is nothing to wait for.
+    skill: "hold", isTold: true,
+    fits: ({ view, able, learned }) => able.length && view.moves.includes("s") && learned.has("fill") && learned.has("stock"),
+    text: ({ view, able }) => `It may pay to hold a card back: turn the stock first, and the gap of ${cardText(view, able[0])} can take a card off the waste.`,
+  },
+];
+
+/** @typedef {{view: import("./moves.js").View, rules: {has_waste: boolean}, chips: import("./moves.js").Chip[], all: string[], able: string[], filled: string, learned: Set<string>,
+ *   click: string, key: (key: string | undefined) => string}} Moment  all, able: the places whose card can go home, the second without the waste. */
+
+/** In a browser's first race: a line for each thing that its player has not done yet, when the table has a use for it. Any other press works as usual. */
+export class Lessons {
+  #learned = new Set();
+  /** What is told now, and asks for nothing. */
+  #told = "";
+  /** Where the card came from that the last move had fill a gap; empty if none did. */
+  #filled = "";
+
+  /** A move of the player's, with the views before and after it. @param {string} move @param {import("./moves.js").View} before @param {import("./moves.js").View} after */
+  take(move, before, after) {
+    if (this.#told) this.#learned.add(this.#told);
+    if (before.pending !== null) this.#learned.add("fill");
+    else if (goesHome(move)) this.#learned.add(source(move) === "w" ? "waste" : "home");
+    else if (move === "s") this.#learned.add("stock");
+    const isRefilled = goesHome(move) && after.pending === null && topCard(after, source(move)) !== "" && (after.piles[source(move)]?.length ?? 0) === before.piles[source(move)]?.length;
+    this.#filled = !isRefilled ? "" : after.stock < before.stock ? "stock" : "waste";
+  }
+
+  /** What the table has a use for; empty for nothing new. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {import("./moves.js").Chip[]} chips @param {boolean} hasKeys */
+  sentence(view, rules, chips, hasKeys) {
+    const all = homeward(view, chips);
+    const key = (name) => (hasKeys && name ? ` (key ${name})` : "");
+    const moment = { view, rules, chips, all, able: all.filter((place) => place !== "w"), filled: this.#filled, learned: this.#learned, click: hasKeys ? "Click" : "Tap", key };
+    const lesson = LESSONS.find(({ skill, fits }) => !this.#learned.has(skill) && fits(moment));
+    this.#told = lesson?.isTold ? lesson.skill : "";
+    return lesson?.text(moment) ?? "";
+  }
+}
+
+function cardText(view, place) {
+  const { rank, sign } = cardTexts(topCard(view, place));
+  return `${rank}${sign}`;
 }

@@ -191,6 +191,69 @@ def test_what_can_go_home_is_told_with_the_terminals_words_and_key() -> None:
     assert by_touch == [re.sub(r" \([gG]: all\)", "", said) for said in expected]
 
 
+def test_a_first_race_teaches_each_thing_once_when_the_table_has_a_use_for_it() -> None:
+    script = """
+        const { Lessons } = await import(`${web}/hints.js`);
+        const told = (hasKeys) => {
+            const lessons = new Lessons();
+            let before = null;
+            return given.map(({ move, view }) => {
+                if (move) lessons.take(move, before, view);
+                before = view;
+                const chips = [{ key: "3", place: "a1", card: "2S" }];
+                return lessons.sentence(view, { has_waste: true }, chips, hasKeys);
+            });
+        };
+        console.log(JSON.stringify([told(true), told(false)]));
+    """
+
+    def at(move: str, piles: str, waste: str, stock: int, moves: str, pending: str | None = None) -> dict[str, Any]:
+        cards = {f"{column}1": [] if card == "--" else [card] for column, card in zip("ab", piles.split(), strict=True)}
+        view = {"piles": cards, "waste": waste.split(), "stock": stock, "stock_next": [], "foundations": {"S": 1}, "pending": pending}
+        return {"move": move, "view": {**view, "redeals": 0, "home": 1, "moves": moves.split()}}
+
+    steps = [
+        at("", "2S 9D", "", 9, "a1 s"),
+        at("a1", "3S 9D", "", 8, "a1 s"),
+        # It was told, and the table has no use for anything new.
+        at("a1", "8H 9D", "", 7, "s"),
+        at("s", "8H 9D", "4S", 6, "w s"),
+        at("w", "8H 9D", "", 6, "s"),
+        at("s", "8H 9D", "KS", 5, "s"),
+        at("s", "5S 9D", "KS KH", 4, "a1 s"),
+        at("a1", "-- 9D", "KS KH", 4, "w:a1 s:a1", "a1"),
+        at("w:a1", "KH 9D", "KS", 4, "s"),
+        at("s", "6S 9D", "KS KC", 3, "a1 s"),
+        at("s", "6S 9D", "KS KC QC", 2, "a1 s"),
+    ]
+    refilled = "The gap has been filled by itself, from the stock: there was nothing to choose."
+    hold = "It may pay to hold a card back: turn the stock first, and the gap of 6♠ can take a card off the waste."
+    assert node(script, steps) == [
+        [
+            "2♠ at a1 can go home, to the pile of its suit. Click it (key 3).",
+            refilled,
+            "Nothing fits now. Click the stock (key s): its next card comes onto the waste, and may fit.",
+            "4♠ on the waste can go home, too. Click it (key w).",
+            *("" for _ in range(3)),
+            "Now fill the gap at a1. Click the waste (key w) for its top card, which frees the one under it, or the stock (key s).",
+            "",
+            hold,
+            "",
+        ],
+        [
+            "2♠ at a1 can go home, to the pile of its suit. Tap it.",
+            refilled,
+            "Nothing fits now. Tap the stock: its next card comes onto the waste, and may fit.",
+            "4♠ on the waste can go home, too. Tap it.",
+            *("" for _ in range(3)),
+            "Now fill the gap at a1. Tap the waste for its top card, which frees the one under it, or the stock.",
+            "",
+            hold,
+            "",
+        ],
+    ]
+
+
 def test_the_card_for_a_gap_is_called_by_its_name_where_it_is_known() -> None:
     script = """
         const { hint, whyNot } = await import(`${web}/hints.js`);
