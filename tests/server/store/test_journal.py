@@ -52,6 +52,13 @@ def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"server.store.journal.{name}", seconds)
 
 
+@pytest.fixture(autouse=True)
+def nobody_probes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where time is real. On a busy machine a look at the store would come amid a test, and take the writer's thread for a while."""
+    if not {"nobody_waits", "mock_clock", "autojump_clock"} & set(request.fixturenames):
+        monkeypatch.setattr("server.store.journal.PROBE_S", 600.0)
+
+
 async def outcome_of(journal: Journal, outcomes: dict[str, BaseException | None], name: str, *entries: Entry) -> None:
     try:
         await journal.write(*entries)
