@@ -248,7 +248,7 @@ def _cleared(step: Step) -> Step:
     if (line is None and ui.question is None) or step.state.room is None or step.state.room.phase != "racing":
         return step
     # The keys are the table's now, but the player may still be typing, or about to answer.
-    step = step.but(prompt=None, quiet_until_ms=step.now_ms + ending.QUIET_MS)
+    step = step.but(prompt=None).come_by_itself()
     if line is None:
         return step.note("The race has begun; the question is closed.")
     step = step.but(unsaid=clean_chat(line.text))

@@ -11,11 +11,17 @@ from client.state.store import Model
 from client.state.tournament import result_ruled_on
 from client.tui.actions import Effect, PromptKind, Ruling, Send
 from client.tui.keymap import Command
-from client.tui.ui_state import Answer, Prompt, Question, RulesPage, Ui
+from client.tui.ui_state import Answer, Deaf, Prompt, Question, RulesPage, Ui
 from protocol.client_messages import ClientMessage
 
 RULING_REFERENCE: Final = 2**31 - 8
 """The `ref` of a director's ruling, to know when it is answered. Further ones that wait for an answer have the numbers below it."""
+QUIET_MS: Final = 1000
+"""For so long after a screen has come by itself, what is pressed was meant for the one before."""
+APART_MS: Final = 400
+"""And as long as keys come faster than this, such as one again and again: nobody who has seen the screen goes on with that ..."""
+LONGEST_MS: Final = 1500
+"""... but no longer than this."""
 
 
 class Step(Struct, frozen=True):
@@ -46,6 +52,10 @@ class Step(Struct, frozen=True):
     def note(self, words: str) -> Step:
         """The step with a remark about the last key."""
         return self.but(note=words)
+
+    def come_by_itself(self, keys: frozenset[str] | None = None) -> Step:
+        """The step with another screen than a moment before. keys: those which might still be meant for that one, None for all."""
+        return self.but(deaf=Deaf(self.now_ms + QUIET_MS, APART_MS, self.now_ms + LONGEST_MS, keys))
 
     @property
     def offline(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from client.replay.timeline import TimeLine
 from client.state.store import Notice
@@ -100,6 +101,25 @@ class Followed(Struct, frozen=True):
     ready_by_ms: int | None = None
 
 
+class Deaf(Struct, frozen=True):
+    """For a moment keys do nothing, because they are meant for something else. Each of them makes the moment longer."""
+
+    until_ms: int
+    apart_ms: int
+    """The least time without a key after which they count again."""
+    end_ms: int | None = None
+    """From then on they count in any case."""
+    keys: frozenset[str] | None = None
+    """Those that do nothing: the ones for the race that has ended. None for all."""
+    pasted: bool = False
+    """They are the letters of a pasted text. Else the screen has come by itself, and clicks do nothing either."""
+
+    def after(self, now_ms: int) -> Deaf:
+        """With a key that came now."""
+        until_ms = max(self.until_ms, now_ms + self.apart_ms)
+        return replace(self, until_ms=until_ms if self.end_ms is None else min(until_ms, self.end_ms))
+
+
 AT_FIRST: Final = 2
 """Records that may be kept of races that the player was ready for before this process began: both of a swap."""
 
@@ -123,8 +143,6 @@ class Ui(Struct, frozen=True):
     """Cards are being sent home one by one."""
     falls: bool = False
     """The last card went home, and the cards fall over the table."""
-    quiet_until_ms: int = 0
-    """Until then, keys for the table do nothing: the race has just ended, or has begun while the player was typing."""
     turned_ms: int = 0
     """When the key for the stock was pressed last."""
     repeats: bool = False
@@ -152,8 +170,8 @@ class Ui(Struct, frozen=True):
     """What has to be answered before anything else."""
     prompt: Prompt | None = None
     """What is being typed."""
-    pasted_ms: int | None = None
-    """When the last character of a paste came; None if none is under way."""
+    deaf: Deaf | None = None
+    """Why keys do nothing for the moment; None if they count."""
     help_from: int | None = None
     """The first visible line of the help page; None if it is closed."""
     said: str = ""

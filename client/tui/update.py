@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from client.state.store import Model
 from client.tui.actions import (
     Action,
+    Click,
     Do,
     Effect,
     Heard,
@@ -41,18 +42,20 @@ from client.tui.keymap import CURSOR, EVERYWHERE, FRENCH_DIGITS, KEY_NAMES, Comm
 from client.tui.lobby import you
 from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_enough, pressable, turn_help
 from client.tui.prompt import typed_on
+from client.tui.race import racing
 from client.tui.screens import shown
 from client.tui.step import Step
 from client.tui.subscriptions import unsent
 from client.tui.tournament.rulings import asked_again
-from client.tui.ui_state import Prompt, Ui
+from client.tui.ui_state import Deaf, Prompt, Ui
 from protocol.text import clean_chat
 from protocol.tournaments import REASON_LENGTH
 
 
 def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple[Effect, ...]]:
     """The player's side after an action, and the effects to carry out. state: what has been heard, including the action's own event."""
-    step = asked_again(_step(Step(state, ui, now_ms), action))
+    step = Step(state, ui, now_ms)
+    step = asked_again(_unheard(step, action) or _step(step, action))
     by_hand = not isinstance(action, Heard | Resized | SendNextHome | Rest | Reviewed | Verified | Kept)
     told = (step.ui.note, step.ui.taken_back)
     if any(told) and (by_hand or told != (ui.note, ui.taken_back)):
@@ -62,6 +65,31 @@ def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple
         # What was refused on one screen means nothing on another.
         step = step.but(passed=state.notice)
     return step.ui, step.effects
+
+
+def _unheard(step: Step, action: Action) -> Step | None:
+    """The step for a key or a click that does nothing in this moment, see `Deaf`; None for any other action."""
+    deaf, key = step.ui.deaf, action.key if isinstance(action, Key) else None
+    if deaf is None or step.now_ms >= deaf.until_ms or not isinstance(action, Key | Click | PutBack | Wheel) or key in PASTES:
+        return None
+    if not deaf.pasted and step.ui.settings.plain:
+        # A whole line is meant.
+        return None
+    if deaf.keys is not None and ((key is not None and key not in deaf.keys) or _is_expected(step)):
+        return None
+    step = step.but(deaf=deaf.after(step.now_ms))
+    if step.ui.prompt is not None:
+        # A line takes what is pasted into it, but a line break among that does not send it.
+        return step if deaf.pasted and key == "enter" else _step(step, action)
+    if not deaf.pasted:
+        return step
+    # The letters of a pasted text are keys that nobody has pressed: among them may be those for giving up.
+    return step.note("Pasted text does nothing here.") if key is not None else None
+
+
+def _is_expected(step: Step) -> bool:
+    """Whether the race's screen is still there, where others may race on, or a question that was asked before its end."""
+    return step.ui.question is not None or shown(step.state, step.ui) is racing.SCREEN
 
 
 def _step(step: Step, action: Action) -> Step:
@@ -109,20 +137,14 @@ def keys_of(state: Model, ui: Ui) -> Keys:
     return (*QUESTION_KEYS, *CURSOR) if ui.question is not None else shown(state, ui).all_keys
 
 
+PASTES = "begin paste", "end paste"
 PASTE_MS = 1000
 """A paste whose end never comes is over after this long without a character."""
 
 
 def _key(step: Step, key: str) -> Step:
-    if key in ("begin paste", "end paste"):
-        return step.but(pasted_ms=step.now_ms if key == "begin paste" else None)
-    if step.ui.pasted_ms is not None and step.now_ms - step.ui.pasted_ms < PASTE_MS:
-        step = step.but(pasted_ms=step.now_ms)
-        if step.ui.prompt is None:
-            # Its letters are keys that nobody has pressed: among them may be those for giving up.
-            return step.note("Pasted text does nothing here.")
-        if key == "enter":
-            return step
+    if key in PASTES:
+        return step.but(deaf=Deaf(step.now_ms + PASTE_MS, PASTE_MS, pasted=True) if key == PASTES[0] else None)
     # Any key stops cards from being sent home one by one.
     step = step.but(homing=False)
     ui = step.ui

@@ -87,6 +87,14 @@ class Player:
             until = time.monotonic() + 1
             is_asked = self.terminal.wait_until(partial(asked, until), what="an end of the quiet") == "asked"
 
+    def looks_up_details(self) -> None:
+        """Press d until it counts, as above: it is a column's letter too."""
+        is_shown = False
+        while not is_shown:
+            self.type("d")
+            until = time.monotonic() + 1
+            is_shown = self.terminal.wait_until(partial(detailed, until), what="an end of the quiet") == "shown"
+
     def play(self, *, by_mouse: bool = False) -> bool:
         """Play the first card that is marked, else turn the stock; come back when it is done. False if their race is over."""
         before = self.at_turn()
@@ -141,6 +149,13 @@ def asked(until: float, lines: list[str]) -> str:
     if any("Rematch: waiting for" in line for line in lines):
         return "asked"
     return "not asked" if time.monotonic() > until else ""
+
+
+def detailed(until: float, lines: list[str]) -> str:
+    """As `asked`, for how the deal was checked."""
+    if any("The seed follows" in line for line in lines):
+        return "shown"
+    return "not shown" if time.monotonic() > until else ""
 
 
 def own_moves(lines: list[str]) -> int | None:
@@ -246,7 +261,7 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     headlines = {player.terminal.wait_until(headline_of, what="a headline") for player in (anna, bert)}
     assert headlines in ({"You won!", "anna won."}, {"You won!", "bert won."}, {"A draw: you share the first place."})
 
-    anna.type("d")
+    anna.looks_up_details()
     anna.sees("✓ seed        The seed follows", "✓ cards       Your cards lay as the seed shuffles them.")
     anna.asks_again()
     bert.sees("anna would like a rematch. Press r.")

@@ -1,6 +1,6 @@
 """The ending: after the last card has gone home, cards fall over the table until all have fallen or a key is pressed.
 
-Whoever sends their last cards home by hand often presses once too often, so the very first moment takes keys and does nothing.
+Whoever sends their last cards home by hand often presses once too often, so the first moment takes keys and does nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ from protocol.views import SeatInfo
 CARDS = 16
 """This many cards fall, Kings first."""
 
-QUIET_MS = 700
-"""For this long after a player's race has ended, keys that were meant for the table do nothing."""
-
 
 def _view(scene: Scene, size: Size) -> Picture:
     room = _room(scene.model)
@@ -46,16 +43,16 @@ def _view(scene: Scene, size: Size) -> Picture:
 
 def begun(step: Step, before: RoomModel | None) -> Step:
     """Let the cards fall if this player has just brought the last one home and has motion on. Unless they have chosen to end
-    their race themselves, keys for the table do nothing for a moment."""
+    their race themselves, keys for the table do nothing for a moment, now and when the result comes."""
     room = step.state.room
-    if room is None or room.own is None or before is None or before.own is None or room.view is None:
-        return step
-    if before.race != room.race or before.own.state != "racing" or room.own.state == "racing":
+    if room is None or room.own is None or before is None or before.own is None or room.view is None or before.race != room.race:
         return step
     # Ask when the seat ends: that is before the race ends, if only by a moment.
-    if not _is_chosen(room, room.own):
-        step = step.but(quiet_until_ms=step.now_ms + QUIET_MS)
-    return step.but(falls=True).then(After(FALL_MS, Rest())) if room.own.state == "won" and step.ui.settings.motion else step
+    has_ended = before.own.state == "racing" and room.own.state != "racing"
+    if (has_ended or (before.phase == "racing" and room.phase == "over")) and not _is_chosen(room, room.own):
+        step = step.come_by_itself(racing.TABLE_KEYS)
+    falls = has_ended and room.own.state == "won" and step.ui.settings.motion
+    return step.but(falls=True).then(After(FALL_MS, Rest())) if falls else step
 
 
 def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
@@ -66,9 +63,8 @@ def _is_chosen(room: RoomModel, own: SeatInfo) -> bool:
 
 
 def _ended(step: Step, action: ScreenAction | str) -> Step:
-    """Any action or key ends it, except those meant for the table: a leftover timer for sending the next card home, a key too many."""
-    is_late = not isinstance(action, Rest) and step.now_ms < step.ui.quiet_until_ms
-    return step if is_late or isinstance(action, SendNextHome) else step.but(falls=False)
+    """Any action or key ends it, except for a leftover timer for sending the next card home."""
+    return step if isinstance(action, SendNextHome) else step.but(falls=False)
 
 
 def _room(state: Model) -> RoomModel | None:

@@ -7,7 +7,7 @@ view; what a click or key means is `_update`'s business.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -38,7 +38,7 @@ from client.tui.drawing.picture import (
     stacked,
     words_hit,
 )
-from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
+from client.tui.keymap import CURSOR, FRENCH_DIGITS, LEAVE, SLOT_STARTERS, TALK, Binding, Command, Keys
 from client.tui.race import lessons
 from client.tui.room import refused_alone, room_update, still_racing
 from client.tui.scene import Scene, chat_lines, head, remarks
@@ -103,6 +103,13 @@ KEYS: Keys = (
     # Last, since the row of keys has room for it in wide terminals alone.
     Binding(Command.SEND_ALL, ("G",), "all home", "Send home all that can go (g too, if no column is g)."),
 )
+
+TABLE_KEYS: Final = (
+    frozenset(key for binding in (*KEYS, *CURSOR) if binding.command not in (Command.BACK, Command.CHAT) for key in binding.keys)
+    | SLOT_STARTERS
+    | frozenset(FRENCH_DIGITS)
+)
+"""All keys that somebody may press in the middle of their race. Esc and q end nothing there, and close what comes after it if they like."""
 
 HINTED = {
     "press g": Do(Command.SEND_ALL),
@@ -400,9 +407,7 @@ def _end(step: Step, command: Command) -> Step:
 
 
 def _type_key(step: Step, key: str) -> Step | None:
-    """A key that is part of a slot's name. If the start has cut short what they were typing, keys do nothing for a moment."""
-    if still_racing(step) and step.now_ms < step.ui.quiet_until_ms:
-        return step
+    """A key that is part of a slot's name."""
     room = step.state.room
     if room is not None and not still_racing(step):
         return None

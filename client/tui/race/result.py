@@ -420,9 +420,4 @@ def _is_shown(state: Model, ui: Ui) -> bool:
     return state.room is not None and (state.room.phase == "over" or (state.room.phase == "waiting" and state.finished is not None))
 
 
-def _type_key(step: Step, key: str) -> Step | None:
-    # At the table they play a card, turn the stock and redeal: whoever is beaten in the middle of that wants no other race, and no file.
-    return step if key in ("enter", "s", "r") and step.now_ms < step.ui.quiet_until_ms else None
-
-
-SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view, type_key=_type_key, refused=_refused)
+SCREEN = Screen("result", "Before and after a race", KEYS, _is_shown, _update, _view, refused=_refused)

@@ -18,6 +18,7 @@ from client.replay.own_server import GameReview
 from client.replay.timeline import TimeLine
 from client.tui.app import Jobs, run_app
 from client.tui.start import AppOutcome, Start, StartHome, StartRace, UiSettings
+from client.tui.step import QUIET_MS
 from protocol.client_messages import ClientMessage, Ready
 from protocol.record import Record
 from protocol.room_events import Countdown, Dealt, PlayerReady, PlayerView, Result, Seated, Started
@@ -204,9 +205,10 @@ async def racing(start: Start = HOME, **options: Any) -> AsyncIterator[Run]:
 
 @asynccontextmanager
 async def raced(*, record: Record | None = None, **options: Any) -> AsyncIterator[Run]:
-    """The screens at the result of that race. record: its record, by default the one in `scenes`."""
+    """The screens at the result of that race, when all keys count. record: its record, by default the one in `scenes`."""
     async with racing(**options) as run:
         await run.say(Result(version=8, record=record or scenes.record()))
+        await run.later(QUIET_MS / 1000)
         yield run
 
 

@@ -16,6 +16,7 @@ from client.state.evidence import Evidence
 from client.tui.actions import Copy, Key
 from client.tui.race.result import ASKED_STANDS_MS
 from client.tui.start import UiSettings
+from client.tui.step import LONGEST_MS
 from client.tui.terminal import Terminal
 from client.tui.ui_state import Ui
 from client.tui.update import update
@@ -117,6 +118,61 @@ async def test_a_key_for_the_table_that_comes_as_the_race_ends_asks_for_nothing_
         await run.later(1)
         await run.give(key)
         assert run.link.taken() or run.screen.shows("Write into a file")
+
+
+async def test_whoever_goes_on_with_the_keys_of_the_table_as_they_are_beaten_shares_nothing_and_sees_the_result() -> None:
+    async with racing() as run:
+        await run.say(*ends("stopped", "won"))
+        for _ in range(7):
+            await run.give("s", "1", "b", "3", " ", "r", "K", "L")
+            await run.later(0.2)
+        assert run.link.taken() == []
+        assert run.screen.shows("won by")
+        assert not run.screen.shows("Write into a file")
+        await run.later(0.4)
+        await run.give("s")
+        assert run.screen.shows("Write into a file")
+
+
+async def test_a_result_that_comes_long_after_the_last_move_is_seen_before_keys_count() -> None:
+    async with racing() as run:
+        other_end, own_end, result = ends("stalled", "won")
+        await run.say(replace(own_end, version=8))
+        await run.later(5)
+        await run.say(replace(other_end, version=9), result)
+        await run.give("s", "1")
+        assert not run.screen.shows("Write into a file")
+        await run.later(1)
+        await run.give("s")
+        assert run.screen.shows("Write into a file")
+
+
+async def test_keys_of_the_table_count_again_after_a_while_however_fast_they_come() -> None:
+    async with racing() as run:
+        await run.say(*ends("stopped", "won"))
+        for _ in range(LONGEST_MS // 100):
+            await run.give("s")
+            await run.later(0.1)
+        assert not run.screen.shows("Write into a file")
+        await run.give("s")
+        assert run.screen.shows("Write into a file")
+
+
+async def test_a_click_that_was_meant_for_the_table_asks_for_no_rematch() -> None:
+    async with racing() as run:
+        await run.say(*ends("stopped", "won"))
+        await run.click("r: rematch")
+        assert run.link.taken() == []
+        await run.later(1)
+        await run.click("r: rematch")
+        assert run.link.taken() == [Rematch(race=1)]
+
+
+async def test_keys_that_mean_nothing_at_the_table_count_as_soon_as_the_race_has_ended() -> None:
+    async with racing() as run:
+        await run.say(*ends("stopped", "won"))
+        await run.give("q")
+    assert run.outcome is not None
 
 
 @pytest.mark.parametrize("is_late", [False, True], ids=["before the result", "after it"])

@@ -14,8 +14,8 @@ from client.connection.events import Back, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
 from client.tui.actions import Do, Send
 from client.tui.keymap import Command
-from client.tui.race.ending import QUIET_MS
 from client.tui.start import StartRace, UiSettings
+from client.tui.step import QUIET_MS
 from client.tui.terminal import Terminal
 from client.tui.ui_state import Ui
 from client.tui.update import update

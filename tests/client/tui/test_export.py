@@ -13,9 +13,9 @@ import pytest
 from msgspec import structs
 
 from client.replay.timeline import TimeLine, time_line
-from client.tui.race.ending import QUIET_MS
 from client.tui.replay.export import CELL, LINGER_MS, LONGEST_MS, TEXT_COLOURS, cast_of, coloured, moving_svg_of, screen_at, svg_of, text_of
 from client.tui.start import UiSettings
+from client.tui.step import QUIET_MS
 from protocol.record import from_json
 from server.race.replay import frames
 from tests.client import replays

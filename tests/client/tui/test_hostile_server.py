@@ -20,10 +20,10 @@ from client.tui.drawing.picture import Picture
 from client.tui.drawing.transitions import begun, moved, transitions
 from client.tui.driver import Driver
 from client.tui.keymap import EVERYWHERE, QUIT
-from client.tui.race.ending import QUIET_MS
 from client.tui.scene import scene_of
 from client.tui.screens import SCREENS
 from client.tui.start import StartHome, StartLesson, StartMatch, StartRace, StartTournaments, UiSettings
+from client.tui.step import QUIET_MS
 from client.tui.terminal import canvas_of
 from client.tui.ui_state import first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head

@@ -268,6 +268,17 @@ async def test_behind_the_last_card_the_cards_fall_until_they_have_or_a_key_is_p
         assert not run.screen.shows("Q♠")
 
 
+async def test_whoever_goes_on_sending_cards_home_sees_them_fall_all_the_same() -> None:
+    async with racing(settings=MOVING) as run:
+        await run.say(last_card_home(), Result(version=9, record=scenes.record()))
+        for _ in range(10):
+            await run.give("g")
+            await run.later(0.12)
+        assert not run.screen.shows("You won"), "the cards still fall"
+        await run.give("esc")
+        assert run.screen.shows("You won"), "esc is no key for cards"
+
+
 @pytest.mark.parametrize("key", ["g", "H"])
 async def test_a_last_card_that_went_home_by_itself_is_followed_by_all_of_the_fall(key: str) -> None:
     async with racing(settings=MOVING) as run:
