@@ -7,6 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from client.state.room import RoomModel
+from client.state.store import Model
 from client.tui.actions import Do, ScreenAction, Typed
 from client.tui.keymap import Command
 from client.tui.scene import Scene
@@ -16,7 +17,7 @@ from client.tui.ui_state import LeaveFor
 from protocol.client_messages import JoinRace, LeaveRace, OpenRace, Ready, Say
 from protocol.phrases import PHRASES
 from protocol.run_messages import RunChallenge, RunDaily
-from protocol.text import clean_chat, clean_name, read_code
+from protocol.text import clean_chat, clean_name, listed, read_code
 from protocol.views import RaceOptions
 
 LESSON: Final = RaceOptions(seats=1, public=False, deal="lesson 65", countdown_s=1, time_limit_s=3600)
@@ -118,6 +119,38 @@ def _purpose(wanted: Start) -> str:
             return "look for an opponent"
         case _:
             return "open another race"
+
+
+def next_race(now: RoomModel) -> str:
+    """How the race that is open behind a finished one is called."""
+    if now.series is None:
+        return f"race {now.race}"
+    # Behind a series that was given up, the next race begins another.
+    return f"race {now.series.raced + 1}" if now.series.raced else "race 1 of a new series"
+
+
+def wants_to_race(model: Model, *, bots: bool = False) -> str:
+    """Who is here and would like to go on after the race that is over, if this player has not said so themselves; empty if nobody has.
+
+    bots: house bots too, who always would.
+    """
+    now = model.room
+    if now is None or now.left or now.phase not in ("waiting", "over"):
+        return ""
+    is_over = now.phase == "over"
+    asking = {info.seat for info in now.seats if (info.again if is_over else info.ready) and info.connected}
+    names = [clean_name(info.name or "") for info in now.opponents if info.seat in asking and (bots or info.bot is None)]
+    if not names or now.seat in asking:
+        return ""
+    if is_over:
+        return f"{listed(names)} would like a rematch."
+    return f"{listed(names)} {'is' if len(names) == 1 else 'are'} ready for {next_race(now)}."
+
+
+def away_words(room: RoomModel) -> str:
+    """`Anna is not connected`; empty if all who have a seat are here."""
+    away = [clean_name(info.name) for info in room.opponents if info.name is not None and not info.connected]
+    return f"{listed(away)} {'is' if len(away) == 1 else 'are'} not connected" if away else ""
 
 
 def refused_alone(scene: Scene) -> frozenset[Command]:

@@ -19,7 +19,7 @@ from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.lobby import daily
 from client.tui.race.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
 from client.tui.replay_state import opened_at
-from client.tui.room import ready, ready_when_it_opens, refused_alone, room_update
+from client.tui.room import away_words, next_race, ready, ready_when_it_opens, refused_alone, room_update, wants_to_race
 from client.tui.scene import Scene, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -238,22 +238,16 @@ def _sign(ok: bool | None, theme: Theme) -> str:
     return theme.glyphs.unknown if ok is None else (theme.glyphs.tick if ok else theme.glyphs.cross)
 
 
-def _next_line(now: RoomModel) -> Line:
+def _next_line(model: Model, now: RoomModel) -> Line:
     """What to do between two races. now: the room as it is, whose series may be another one than that of the race that is looked at."""
     if any(info.name is None for info in now.seats):
         if now.parted:
             return [("strong", f"{clean_name(now.parted)} has left. r: wait for others; the code is {clean_name(now.code)}")]
         return [("strong", f"r: wait for another player to start a new series; the code is {clean_name(now.code)}")]
-    ready = [clean_name(info.name or "") for info in now.seats if info.ready and info.bot is None]
-    away = [clean_name(info.name or "") for info in now.seats if info.seat != now.seat and not info.connected]
-    raced = now.series.raced if now.series is not None else 0
-    # Behind a series that was given up, the next race begins another.
-    race = f"race {raced + 1}" if raced else "race 1 of a new series"
+    away, wants = away_words(now), wants_to_race(model)
     if away:
-        return [("strong", f"r: ready for {race}; {', '.join(away)} {'is' if len(away) == 1 else 'are'} not connected and may come back")]
-    if ready:
-        return [("title", f"{', '.join(ready)} {'is' if len(ready) == 1 else 'are'} ready for {race}. Press r.")]
-    return [("strong", f"r: ready for {race}")]
+        return [("strong", f"r: ready for {next_race(now)}; {away} and may come back")]
+    return [("title", f"{wants} Press r.")] if wants else [("strong", f"r: ready for {next_race(now)}")]
 
 
 def _tournament_line(scene: Scene, width: int) -> Line:
@@ -280,10 +274,9 @@ def way_on(scene: Scene, room: RoomModel, width: int) -> Line:
     """What comes after this race, and the key that leads there."""
     now = scene.model.room
     if now is not None and now.phase == "waiting":
-        return _next_line(now)
+        return _next_line(scene.model, now)
     if scene.model.is_at_table:
         return _tournament_line(scene, width)
-    asked = [info for info in room.seats if info.again]
     own = room.own
     if room.shared is not None:
         return [("faint", "L: back to the home screen. A deal like this is run only once.")]
@@ -292,13 +285,15 @@ def way_on(scene: Scene, room: RoomModel, width: int) -> Line:
     if room.left:
         names = listed([clean_name(seat.name) for number, seat in enumerate(room.ended) if number in room.left])
         return [("faint", clip(f"There is no rematch: {names} {'have' if len(room.left) > 1 else 'has'} left.", width))]
+    away, wants = away_words(room), wants_to_race(scene.model, bots=True)
     if own is not None and own.again:
-        missing = [clean_name(info.name) for info in room.seats if not info.again and info.name is not None]
-        return [("strong", f"Rematch: waiting for {', '.join(missing) or 'the server'}.")]
+        missing = listed([clean_name(info.name) for info in room.seats if not info.again and info.name is not None])
+        return [("strong", f"Rematch: waiting for {missing or 'the server'}.{f' {away} and may come back.' if away else ''}")]
     harder = _harder_bot(scene, room)
-    if asked and not harder:
-        names = ", ".join(clean_name(info.name or "") for info in asked)
-        return [("title", f"{names} would like a rematch. Press r.")]
+    if away:
+        return [("title", f"{wants} " if wants else ""), ("strong", f"r: rematch; {away} and may come back")]
+    if wants and not harder:
+        return [("title", f"{wants} Press r.")]
     if harder:
         return [("strong", f"r: rematch. The next bot is {harder}: "), ("title", f"carpet play --bot {harder}")]
     return [("strong", f"r: rematch{'' if room.series is None else ', another series'} against the same players")]

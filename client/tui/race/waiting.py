@@ -38,7 +38,7 @@ from client.tui.drawing.picture import (
 from client.tui.drawing.theme import Markup
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.race.invitation import code_cards, code_picture, copy_invitation, invitation, is_open, ways_in
-from client.tui.room import ready, refused_alone, room_update
+from client.tui.room import away_words, ready, refused_alone, room_update
 from client.tui.scene import Scene, chat_lines, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -177,6 +177,9 @@ def waited_for(scene: Scene, room: RoomModel) -> str:
         return f"{'Everybody is here. ' if here else ''}Press r when you are ready."
     if room.options.winnable and all(info.ready for info in room.seats):
         return "Looking for a winnable deal..."
+    away = away_words(room)
+    if away:
+        return f"{away} and may come back{f' within {left}' if left else ''}."
     return f"Waiting for the others to be ready{f', who have {left} left' if left else ''}."
 
 

@@ -23,6 +23,7 @@ from client.tui.everywhere import close_replay
 from client.tui.keymap import Binding, Command, Keys
 from client.tui.replay.timeline import PLAIN_ROWS, parting_sentence, progress, time_line
 from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after
+from client.tui.room import wants_to_race
 from client.tui.scene import Scene, check_in_sentence, head, is_noted
 from client.tui.screen import Screen
 from client.tui.step import Step
@@ -116,11 +117,13 @@ def _refused(scene: Scene) -> frozenset[Command]:
 
 
 def _told(scene: Scene, replay: ReplayState, width: int) -> Line:
-    """What the last key did, or that a check-in waits; if there is nothing to say, where the lines of play part."""
+    """What the last key did, or that a check-in or another player waits; if there is nothing to say, where the lines of play part."""
     if scene.ui.note and is_noted(scene.ui, scene.now_ms):
         told = ("strong", scene.ui.note)
     elif due := check_in_sentence(scene):
         told = ("title", due)
+    elif wants := wants_to_race(scene.model):
+        told = ("title", f"{wants} To answer, press esc, then r.")
     else:
         told = ("hint", parting_sentence(replay, scene.theme))
     return spread([(told[0], f" {told[1]}")], [], width, "felt")

@@ -88,6 +88,34 @@ async def test_once_a_player_has_left_no_rematch_is_offered_and_none_asked_for()
         assert not run.screen.shows("r rematch")
 
 
+async def test_of_whoever_asked_for_a_rematch_and_is_gone_it_is_said_that_they_are_not_connected() -> None:
+    async with raced() as run:
+        await run.say(RematchAsked(version=9, seat=1))
+        assert run.screen.shows("Benedikt would like a rematch. Press r.")
+        await run.say(Presence(version=10, seat=1, connected=False, away_ms=None))
+        assert not run.screen.shows("would like a rematch")
+        assert run.screen.shows("r: rematch; Benedikt is not connected and may come back")
+        await run.say(Presence(version=11, seat=1, connected=True, away_ms=None))
+        assert run.screen.shows("Benedikt would like a rematch. Press r.")
+
+
+async def test_whoever_waits_for_a_rematch_is_told_that_the_other_is_not_connected() -> None:
+    async with raced() as run:
+        await run.give("r")
+        await run.say(RematchAsked(version=9, seat=0), Presence(version=10, seat=1, connected=False, away_ms=None))
+        assert run.screen.shows("Rematch: waiting for Benedikt. Benedikt is not connected and may come back.")
+
+
+async def test_in_a_rematch_whose_other_player_is_away_it_is_not_said_that_they_have_yet_to_get_ready() -> None:
+    async with raced() as run:
+        await run.say(RematchAsked(version=9, seat=1), Presence(version=10, seat=1, connected=False, away_ms=None))
+        await run.give("r")
+        await run.say(scenes.room(version=11, race=2, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt", connected=False))))
+        await run.say(PlayerReady(version=12, seat=0))
+        assert run.screen.shows("Benedikt is not connected and may come back.")
+        assert not run.screen.shows("Waiting for the others")
+
+
 def ends(first: SeatState, second: SeatState) -> tuple[Progress | PlayerView | Result, ...]:
     """What Anna's seat is told at the end of a race: each seat's end, and then the result."""
     own_end: Progress | PlayerView

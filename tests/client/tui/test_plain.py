@@ -186,8 +186,11 @@ def test_who_comes_goes_and_asks_is_told() -> None:
     told = Telling(scenes.waiting())
     assert told.hear(Seated(version=2, seat=1, name=ENEMY, bot=None))[0].isprintable()
     told = Telling(scenes.over())
-    assert told.hear(Presence(version=12, seat=1, connected=False, away_ms=60_000)) == ["Benedikt is not connected."]
-    assert told.hear(Presence(version=13, seat=1, connected=True, away_ms=None)) == []
+    assert told.hear(Presence(version=12, seat=1, connected=False, away_ms=60_000)) == [
+        "Benedikt is not connected.",
+        "r: rematch; Benedikt is not connected and may come back",
+    ]
+    assert told.hear(Presence(version=13, seat=1, connected=True, away_ms=None)) == ["r: rematch against the same players"]
     assert told.hear(RematchAsked(version=14, seat=1)) == ["Benedikt would like a rematch. Press r."]
     line = ChatLine(seat=1, name="Benedikt", text="Again?")
     assert told.hear(Said(version=15, line=line)) == ["Benedikt: Again?"]

@@ -24,9 +24,10 @@ from client.tui.scene import NOTICE_MS, scene_of
 from client.tui.start import AppOutcome, StartTournaments, UiSettings
 from client.tui.step import Step
 from client.tui.ui_state import Ui
+from protocol.client_messages import Rematch
 from protocol.record import Record, SeriesRecord
 from protocol.replay import Frame
-from protocol.room_events import RematchAsked
+from protocol.room_events import PlayerReady, Presence, RematchAsked, Scored
 from protocol.tournament_messages import CheckIn
 from tests.client import replays, scenes, tables
 from tests.client import tournament_scenes as tournaments
@@ -245,6 +246,34 @@ async def test_the_result_opens_the_replay_and_gets_back_from_it() -> None:
         assert run.screen.shows(f"0:00.0 / {END}")
         assert asked == [LINE.record]
         assert run.outcome is None
+
+
+async def test_a_rematch_that_is_asked_for_is_heard_in_the_replay_and_answered_after_it() -> None:
+    answer, _, let = replayer(LINE)
+    let.set()
+    async with raced(record=LINE.record, replayer=answer) as run:
+        await run.give("y")
+        await run.say(RematchAsked(version=9, seat=1))
+        assert run.screen.shows("Replay ·")
+        assert run.screen.shows("Benedikt would like a rematch. To answer, press esc, then r.")
+        await run.say(Presence(version=10, seat=1, connected=False, away_ms=None))
+        assert not run.screen.shows("would like a rematch")
+        await run.say(Presence(version=11, seat=1, connected=True, away_ms=None))
+        run.link.taken()
+        await run.give("esc", "r")
+        assert run.link.taken() == [Rematch(race=1)]
+
+
+async def test_of_the_next_race_of_a_series_for_which_the_other_is_ready_the_replay_says_so_too() -> None:
+    answer, _, let = replayer(LINE)
+    let.set()
+    async with raced(record=LINE.record, replayer=answer) as run:
+        score = scenes.standing((1, 0), 1)
+        await run.say(Scored(version=9, series=score, record=None), scenes.next_race(10, score))
+        await run.give("y")
+        await run.say(PlayerReady(version=11, seat=1))
+        assert run.screen.shows("Replay ·")
+        assert run.screen.shows("Benedikt is ready for race 2. To answer, press esc, then r.")
 
 
 async def test_a_check_in_that_opens_is_said_over_the_replay_and_answered_from_there() -> None:
