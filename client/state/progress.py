@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from client.game.moves import goes_home
 from protocol.record import Record
-from protocol.views import SeatInfo
+from protocol.views import GhostInfo, SeatInfo
 
 Points: TypeAlias = tuple[tuple[int, int], ...]
 """(ms from the start, cards home), ordered by time; between two points the count does not change."""
@@ -68,7 +68,7 @@ def curves(record: Record) -> tuple[Points, ...]:
     return tuple(tuple(line) for line in points)
 
 
-def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: int) -> tuple[Points, ...]:
+def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo | GhostInfo], elapsed_ms: int) -> tuple[Points, ...]:
     """The curves with a new point for each seat whose count has changed; the same tuple if none has."""
     known = points if len(points) == len(seats) else ((),) * len(seats)
     counted = tuple(
@@ -78,7 +78,7 @@ def measured(points: tuple[Points, ...], seats: Sequence[SeatInfo], elapsed_ms: 
     return points if counted == points else counted
 
 
-def _counted_at(line: Points, info: SeatInfo, elapsed_ms: int) -> int:
+def _counted_at(line: Points, info: SeatInfo | GhostInfo, elapsed_ms: int) -> int:
     """When a seat's count changed: at its last move, of which one hears late after a lost connection. A new curve begins now."""
     return info.elapsed_ms if line and line[-1][0] < info.elapsed_ms < elapsed_ms else elapsed_ms
 

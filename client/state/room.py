@@ -72,12 +72,12 @@ class RoomModel(Struct, frozen=True):
 
     ratings: what the finished race did to them, by seat; empty if it does not count, or this is not known yet. series: the one that the
     race is part of; None for a single race. shared: the deal, if other races get the same one. told: the seats at the end of the race,
-    known while the record of a shared deal is still sealed. ghosts: those who ran the deal before, at this moment of their runs. points: a
-    curve for each seat, as far as this client has heard. heard_from_ms: the moment of the race since which it knows who led, after a
-    snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose players left after the
-    end, and will not race again. won: as in the snapshot; see also `won_by_now`. half: how each seat's part in the first race of a swap
-    ended, while the second is open and the record of the first is sealed; empty if that was not heard. parted: who left last, before the
-    start, as long as nobody has come since. ready_until_ms: when those who are not ready lose their seats.
+    known while the record of a shared deal is still sealed. ghosts: those who ran the deal before, at this moment of their runs. points,
+    ghost_points: a curve for each seat and ghost, as far as this client has heard. heard_from_ms: the moment of the race since which it
+    knows who led, after a snapshot that made up for what was missed. played: one's own last moves, see `Played`. left: the seats whose
+    players left after the end, and will not race again. won: as in the snapshot; see also `won_by_now`. half: how each seat's part in the
+    first race of a swap ended, while the second is open and the record of the first is sealed; empty if that was not heard. parted: who
+    left last, before the start, as long as nobody has come since. ready_until_ms: when those who are not ready lose their seats.
     """
 
     version: int
@@ -101,6 +101,7 @@ class RoomModel(Struct, frozen=True):
     watchers: int = 0
     shown_whole: bool = False
     points: tuple[Points, ...] = ()
+    ghost_points: tuple[Points, ...] = ()
     heard_from_ms: int = 0
     played: tuple[Played, ...] = ()
     left: frozenset[int] = frozenset()
@@ -228,7 +229,7 @@ def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
         # If the version is the same, nothing was missed.
         is_whole = before.version == room.version or _led_throughout(before, room)
         heard_from_ms = before.heard_from_ms if is_whole else heard_from_ms
-        room = replace(room, points=before.points, played=before.played, half=before.half)
+        room = replace(room, points=before.points, ghost_points=before.ghost_points, played=before.played, half=before.half)
     elif before is not None and (before.code, before.race + 1) == (room.code, room.race) and room.is_second_of_swap:
         room = replace(room, half=_ends(before))
     return with_points(replace(room, heard_from_ms=heard_from_ms), now_ms)
@@ -247,11 +248,15 @@ def _ends(room: RoomModel) -> tuple[SeatState, ...]:
 
 
 def with_points(room: RoomModel, now_ms: int) -> RoomModel:
-    """The room with a new point for each seat that has brought cards home, while the race runs."""
+    """The room with a new point for each seat and ghost that has brought cards home, while the race runs."""
     if room.phase != "racing":
         return room
-    points = measured(room.points, room.seats, _clock_ms(room, now_ms))
-    return room if points is room.points else replace(room, points=points)
+    clock_ms = _clock_ms(room, now_ms)
+    points, ghost_points = measured(room.points, room.seats, clock_ms), room.ghost_points
+    if all(ghost.state != "waiting" for ghost in room.ghosts):
+        ghost_points = measured(ghost_points, room.ghosts, clock_ms)
+    is_same = points is room.points and ghost_points is room.ghost_points
+    return room if is_same else replace(room, points=points, ghost_points=ghost_points)
 
 
 def _clock_ms(room: RoomModel, now_ms: int) -> int:

@@ -275,7 +275,7 @@ def _result(scene: Scene) -> News:
         return {}
     total = deck_size(scene.model.rules, room.options.rules)
     swing = outcome.turning_point(room)
-    lines = [text_of(outcome.headline(room))]
+    lines = [text_of(outcome.headline(room, result.runs_of(scene.model, room)))]
     for number, seat in sorted(enumerate(room.ended), key=lambda pair: pair[1].place):
         name = "you" if number == room.seat else clean_name(seat.name)
         last = f"the last at {outcome.counted_at(seat) / 1000:.1f} s, " if outcome.counted_at(seat) else ""

@@ -11,7 +11,8 @@ from client.tui.drawing.picture import EMPTY, LARGE_ROWS, Line, Picture, block, 
 from client.tui.drawing.plot import colour_of
 from client.tui.scene import Scene
 from protocol.record import SeatRecord
-from protocol.seat_ends import word_among
+from protocol.run_messages import Runs
+from protocol.seat_ends import SEAT_ENDS, word_among
 from protocol.text import clean_chat, clean_name, counted, listed
 from protocol.views import SeatRating
 
@@ -21,14 +22,15 @@ TURNED = 3
 """The smallest swing worth telling, in cards."""
 
 
-def headline(room: RoomModel) -> Line:
-    """Who won, and by how much, addressed to the viewer."""
+def headline(room: RoomModel, runs: Runs | None = None) -> Line:
+    """Who won, and by how much, addressed to the viewer. runs: of the same deal, which say how the ghosts ended."""
     seats = room.ended
     best = [number for number, seat in enumerate(seats) if seat.place == 1 and seat.state != "forfeited"]
     own = room.seat
     if len(seats) == 1 and own is not None:
         told = f"You brought {counted(seats[0].home, 'card')} home."
-        return [("title", "You brought every card home!" if seats[0].state == "won" else told)]
+        versus = _against_ghosts(room, seats[0], runs)
+        return [("title", versus or ("You brought every card home!" if seats[0].state == "won" else told))]
     if len(best) > 1:
         return [("title", "A draw: you share the first place." if own in best else "A draw.")]
     by = margin_text(room)
@@ -37,6 +39,34 @@ def headline(room: RoomModel) -> Line:
     name = clean_name(seats[best[0]].name) if best else "Nobody"
     close = "So close: " if own is not None and by and _is_close(room) else ""
     return [("title", f"{close}{name} won{by}.")]
+
+
+def _against_ghosts(room: RoomModel, own: SeatRecord, runs: Runs | None) -> str:
+    """How a run compares with those that it was raced against; empty if there were none, or not all of several are known to their end."""
+    ghosts = [_ghost_end(room, number, runs) for number in range(len(room.ghosts))]
+    known = [end for end in ghosts if end is not None]
+    told = f"You brought {counted(own.home, 'card')} home"
+    if len(ghosts) != 1:
+        beaten = sum((own.home, -counted_at(own)) > (home, -ms) for home, ms in known)
+        return f"{told}, and beat {beaten} of {len(ghosts)} ghosts." if ghosts and len(known) == len(ghosts) else ""
+    name = f"{clean_name(room.ghosts[0].name)}'s ghost"
+    if not known:
+        return f"{told}; {name} had {room.ghosts[0].home} by then."
+    by_cards, by_ms = own.home - known[0][0], known[0][1] - counted_at(own)
+    by = _by(abs(by_cards), abs(by_ms))
+    if not by:
+        return f"You and {name} are level."
+    return f"You beat {name}{by}!" if (by_cards or by_ms) > 0 else f"{name} won{by}."
+
+
+def _ghost_end(room: RoomModel, number: int, runs: Runs | None) -> tuple[int, int] | None:
+    """A ghost's cards home, and when the last of them came; None if it had not ended when this run did, and its own is not known."""
+    ghost = room.ghosts[number]
+    if ghost.state in SEAT_ENDS and number < len(room.ghost_points):
+        # When a run that was won counted, and when the last card came, are the same.
+        return ghost.home, next((ms for ms, home in room.ghost_points[number] if home == ghost.home), 0)
+    rows = [row for row in runs.rows if row != runs.own and row.name == ghost.name and row.home >= ghost.home] if runs is not None else []
+    return (rows[0].home, rows[0].ended_at_ms if rows[0].state == "won" else rows[0].home_at_ms) if len(rows) == 1 else None
 
 
 def _first_two(room: RoomModel) -> tuple[SeatRecord, SeatRecord] | None:
@@ -52,7 +82,10 @@ def margin_text(room: RoomModel) -> str:
     pair = _first_two(room)
     if pair is None:
         return ""
-    cards, ms = pair[0].home - pair[1].home, counted_at(pair[1]) - counted_at(pair[0])
+    return _by(pair[0].home - pair[1].home, counted_at(pair[1]) - counted_at(pair[0]))
+
+
+def _by(cards: int, ms: int) -> str:
     if cards:
         return f" by {counted(cards, 'card')}" if cards > 0 else ""
     return f" by {ms / 1000:.1f} s" if ms >= 100 else f" by {ms} ms" if ms > 0 else ""
@@ -178,6 +211,17 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
             ]
         )
     return lines
+
+
+def ghost_lines(scene: Scene, room: RoomModel, total: int) -> list[Line]:
+    """Whose ghost the second curve is; many have the board below."""
+    if len(room.ghosts) != 1 or not room.ghost_points:
+        return []
+    ghost, number = room.ghosts[0], len(room.seats)
+    sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
+    until = "" if ghost.state in SEAT_ENDS else "when your run ended"
+    text = f"  {fit(f'{clean_name(ghost.name)} (ghost)', 26)} {f'{ghost.home}/{total}':>{2 * len(str(total)) + 1}}  {until}"
+    return [[(f"curve {number % 8}", sign), ("felt", text.rstrip())]]
 
 
 def score_lines(room: RoomModel, width: int) -> list[Line]:

@@ -12,18 +12,27 @@ from client.text.tournaments import outcome_sentence, phase_sentence
 from client.text.width import clip, fit
 from client.tui.actions import Do, Replay, Review, Reviewed, ScreenAction, Share
 from client.tui.drawing.picture import EMPTY, UPPER, Line, Picture, Size, block, foot, framed, hit, screen, shifted, stacked, wrap_text
-from client.tui.drawing.plot import plot, scale
 from client.tui.drawing.theme import Theme
 from client.tui.everywhere import is_preparing
 from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.lobby import daily
-from client.tui.race.outcome import banner, headline, large_headline, places_table, raced, rating_lines, score_lines, turning_point
+from client.tui.race.outcome import (
+    banner,
+    ghost_lines,
+    headline,
+    large_headline,
+    places_table,
+    raced,
+    rating_lines,
+    score_lines,
+    turning_point,
+)
 from client.tui.replay_state import opened_at
 from client.tui.room import away_words, next_race, ready, ready_when_it_opens, refused_alone, room_update, wants_to_race
 from client.tui.scene import Scene, clean_long, head, remarks, rules_name
 from client.tui.screen import Screen
 from client.tui.step import Step
-from client.tui.table.race_progress import race_curves, recorded
+from client.tui.table.race_progress import race_curves
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Ui
 from protocol.cards import DECK_SIZE
@@ -72,7 +81,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     keys = foot(KEYS, scene.theme, width, without=_refused(scene), labels=_labels(scene))
     feet = (shifted(remarks(scene, width - margin, 2), margin - 1), keys)
     within = inner - 4
-    table = [*places_table(scene, room, within, total), *score_lines(room, within)]
+    table = [*places_table(scene, room, within, total), *ghost_lines(scene, room, total), *score_lines(room, within)]
     record = room.record
     verdict_lines = deal_lines(scene, room, record, inner, total) if record is not None else []
     reads = scene.ui.details or scene.ui.review is not None
@@ -100,9 +109,8 @@ def _view(scene: Scene, size: Size) -> Picture:
         parts.append(_panel(_details(scene, room, record, within, max(free, 3), total), within, free))
     else:
         rows = max(min(free, MOST_PLOT), 3)
-        drawn = plot(recorded(record, room.seat, scene.theme), within, rows, scene.theme, cards=scale(record, total), area=True)
-        parts.append(_panel(drawn, within, free))
-    title = [*headline(room), *(raced(room) if large.height else [])]
+        parts.append(_panel(race_curves(scene, room, within, rows, area=True), within, free))
+    title = [*headline(room, runs_of(scene.model, room)), *(raced(room) if large.height else [])]
     frame = framed(shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=title, below=_named(scene, record))
     below = [hit(block(verdict_lines), Do(Command.DETAILS), inner)]
     if scene.still:
@@ -122,7 +130,7 @@ def _course(scene: Scene, room: RoomModel, width: int, free: int) -> Picture:
     """The curves as they were heard of during the race, while the record is closed; nothing if there is little room, or none was."""
     rows = min(free - 1, MOST_PLOT)
     # The board of a run is on its way, and may want the rows.
-    if rows < LEAST_COURSE or not any(room.points) or (room.is_run and _runs(scene.model, room) is None):
+    if rows < LEAST_COURSE or not any(room.points) or (room.is_run and runs_of(scene.model, room) is None):
         return EMPTY
     return stacked(block([[]]), _panel(race_curves(scene, room, width, rows), width, rows))
 
@@ -137,7 +145,7 @@ def _refused(scene: Scene) -> frozenset[Command]:
     room = scene.model.finished
     assert room is not None
     closed = {Command.DETAILS, Command.REVIEW, Command.REPLAY} if room.record is None else set()
-    runs = _runs(scene.model, room)
+    runs = runs_of(scene.model, room)
     if room.record is None and (runs is None or runs.own is None):
         closed.add(Command.SHARE)
     if turning_point(room) is None:
@@ -151,11 +159,11 @@ def closed_sentence(model: Model, room: RoomModel) -> str:
     """Why there is no record yet, and from when on there is one."""
     if not room.is_run:
         return CLOSED
-    runs = _runs(model, room)
+    runs = runs_of(model, room)
     return f"{STILL_RUN} {'once it is revealed' if runs is None else f'after {moment_text(runs.reveals_at_ms)} UTC'}."
 
 
-def _runs(model: Model, room: RoomModel) -> Runs | None:
+def runs_of(model: Model, room: RoomModel) -> Runs | None:
     """How others have run the same deal, as far as it is known by now."""
     runs, shared = model.runs, room.shared
     is_of = runs is not None and shared is not None and (runs.kind, runs.id, runs.rules) == (shared.kind, shared.id, room.options.rules)
@@ -164,7 +172,7 @@ def _runs(model: Model, room: RoomModel) -> Runs | None:
 
 def _board(scene: Scene, room: RoomModel, width: int, height: int) -> list[Line]:
     """The board of the deal."""
-    runs = _runs(scene.model, room)
+    runs = runs_of(scene.model, room)
     if runs is None:
         return []
     lines = [("own" if own else "felt", fit(text, width)) for own, text in board_lines(runs, rows=max(height - 2, 2))]
@@ -395,7 +403,7 @@ def _share(step: Step) -> Step:
     if room is None:
         return step.note("There is no race to share yet.")
     if room.record is None:
-        runs = _runs(step.state, room)
+        runs = runs_of(step.state, room)
         points = room.points[room.seat] if room.seat is not None and room.seat < len(room.points) else ()
         if runs is not None and runs.own is not None:
             return daily.share(step, runs, points)

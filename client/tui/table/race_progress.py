@@ -12,7 +12,7 @@ from client.text.width import clip, fit, text_width
 from client.tui.drawing.bars import Stroke, all_bars, seat_name
 from client.tui.drawing.cards import card_name
 from client.tui.drawing.picture import EMPTY, Line, Picture, block, spread, stacked
-from client.tui.drawing.plot import AREA_ROWS, Curve, colour_of, plot, scale, scale_of
+from client.tui.drawing.plot import AREA_ROWS, Curve, colour_of, plot, scale_of
 from client.tui.drawing.theme import Markup, Theme
 from client.tui.scene import Scene
 from protocol.record import Record
@@ -102,12 +102,12 @@ def _home_at_ms(room: RoomModel, info: SeatInfo) -> int:
     return next((at_ms for at_ms, home in points if home == info.home), 0)
 
 
-def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Line]:
+def race_curves(scene: Scene, room: RoomModel, width: int, rows: int, *, area: bool = False) -> list[Line]:
     """The curves as far as they are known; after the race, in full."""
     total = deck_size(scene.model.rules, room.options.rules)
     if room.record is not None:
-        lines = recorded(room.record, room.seat, scene.theme)
-        return plot(lines, width, rows, scene.theme, cards=scale(room.record, total), area=rows >= AREA_ROWS)
+        lines = [*recorded(room.record, room.seat, scene.theme), *_ghosts(room, room.record.ended_at_ms)]
+        return plot(lines, width, rows, scene.theme, cards=_top(room, total), area=area or rows >= AREA_ROWS)
     now_ms = _clock(scene, room)
     ordered = sorted(enumerate(zip(room.points, room.seats, strict=False)), key=lambda each: each[0] != room.seat)
     lines = []
@@ -115,14 +115,31 @@ def race_curves(scene: Scene, room: RoomModel, width: int, rows: int) -> list[Li
         if points and info.name is not None:
             until_ms = now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0])
             lines.append((colour_of(number, room.seat, scene.theme), (*points, (until_ms, info.home))))
-    top = scale_of(max((info.home for info in room.seats), default=0), total)
-    return plot(lines, width, rows, scene.theme, cards=top, area=rows >= AREA_ROWS)
+    lines += _ghosts(room, now_ms)
+    return plot(lines, width, rows, scene.theme, cards=_top(room, total), area=area or rows >= AREA_ROWS)
+
+
+def _top(room: RoomModel, total: int) -> int:
+    """The top of the plot."""
+    homes = [seat.home for seat in room.ended or room.seats] + [ghost.home for ghost in room.ghosts]
+    return scale_of(max(homes, default=0), total)
 
 
 def recorded(record: Record, own: int | None, theme: Theme) -> list[tuple[int, Curve]]:
     """The curves of a finished race with the numbers of their colours, the player's own first."""
     lines = sorted(enumerate(curves(record)), key=lambda line: line[0] != own)
     return [(colour_of(seat, own, theme), curve) for seat, curve in lines]
+
+
+def _ghosts(room: RoomModel, now_ms: int) -> list[tuple[int, Curve]]:
+    """The ghosts' curves up to now, or the end of the race; with the numbers of their colours, which come after those of the seats."""
+    now_ms = max((seat.ended_at_ms for seat in room.ended), default=now_ms)
+    pairs = enumerate(zip(room.ghost_points, room.ghosts, strict=False), len(room.seats))
+    return [
+        (number, (*points, (max(points[-1][0], now_ms if ghost.state == "racing" else ghost.elapsed_ms), ghost.home)))
+        for number, (points, ghost) in pairs
+        if points
+    ]
 
 
 def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves: bool = True) -> Picture:

@@ -13,13 +13,17 @@ from msgspec.structs import replace
 from client.connection.events import Back, Lost
 from client.replay.own_server import GameReview
 from client.state.evidence import Evidence
+from client.state.room import RoomModel
 from client.tui.actions import Copy, Key
+from client.tui.race.outcome import headline
 from client.tui.race.result import ASKED_STANDS_MS
+from client.tui.scene import scene_of
 from client.tui.start import UiSettings
 from client.tui.step import LONGEST_MS
-from client.tui.terminal import Terminal
+from client.tui.terminal import Terminal, rows_of
 from client.tui.ui_state import Ui
 from client.tui.update import update
+from client.tui.view import view
 from protocol.client_messages import (
     Ready,
     Rematch,
@@ -27,6 +31,8 @@ from protocol.client_messages import (
 from protocol.errors import ErrorCode
 from protocol.record import Record, sealed
 from protocol.room_events import (
+    Ended,
+    Ghost,
     Hidden,
     PlayerReady,
     PlayerView,
@@ -580,3 +586,56 @@ def test_the_line_about_a_run_that_was_just_run_shows_how_it_went_and_none_of_it
     assert list(course) == sorted(course, key=("▁▂▃▄▅▆▇█" if not ascii_only else ".:#").index)
     assert " 51/52 in 2:14.6, place 2 of 3, 10 days in a row." in copied.text
     assert copied.text in ui.note
+
+
+def ghosts_room(home: int, at_ms: int, *, own: int = 51, ghost: SeatState = "stopped") -> RoomModel:
+    """After a run of Anna's whose last card came home at 2:14.6, beside a ghost that stood so at the end."""
+    model = scenes.reduced(
+        runs.racing("challenge", 1),
+        Ghost(version=8, ghost=runs.ghost(0, state="racing", ply=40, home=home, elapsed_ms=at_ms)),
+        now_ms=4000 + at_ms,
+    )
+    end = Ghost(version=9, ghost=runs.ghost(0, state=ghost, ply=40, home=home, elapsed_ms=at_ms + 2_000))
+    told = runs.over("challenge", 1).room
+    assert told is not None
+    ended = Ended(version=10, seats=tuple(replace(seat, home=own) for seat in told.ended))
+    room = scenes.reduced(model, end, ended, now_ms=148_000).room
+    assert room is not None
+    return room
+
+
+@pytest.mark.parametrize(
+    ("home", "at_ms", "told"),
+    [
+        (30, 60_000, "You beat Benedikt's ghost by 21 cards!"),
+        (52, 60_000, "Benedikt's ghost won by 1 card."),
+        (51, 132_500, "Benedikt's ghost won by 2.1 s."),
+        (51, 134_600, "You and Benedikt's ghost are level."),
+    ],
+)
+def test_who_won_against_a_ghost_is_told_with_the_margin(home: int, at_ms: int, told: str) -> None:
+    assert headline(ghosts_room(home, at_ms)) == [("title", told)]
+
+
+@pytest.mark.parametrize("record", [None, scenes.record()])
+def test_the_curve_of_the_ghost_stands_beside_ones_own_on_the_result_and_says_whose_it_is(record: Record | None) -> None:
+    room = ghosts_room(30, 60_000)
+    if record is not None:
+        record = sealed(replace(record, seats=record.seats[:1], moves=()))
+    model = replace(runs.over("challenge", 1), room=replace(room, record=record))
+    lines = rows_of(view(scene_of(model, Ui(settings=DEFAULTS), 148_000), (100, 36)), (100, 36))
+    text = ["".join(part for _, part in line) for line in lines]
+    assert any("Benedikt (ghost)" in line and "30/52" in line for line in text)
+    assert {role[-1] for line in lines for role, part in line if role.startswith("half ") and "l1" in role}
+
+
+def test_how_a_ghost_ended_after_ones_own_run_is_read_off_the_board_and_if_that_is_not_known_how_it_stood_then() -> None:
+    room = ghosts_room(30, 60_000, own=40, ghost="racing")
+    assert headline(room) == [("title", "You brought 40 cards home; Benedikt's ghost had 30 by then.")]
+    assert headline(room, runs.board("challenge")) == [("title", "Benedikt's ghost won by 12 cards.")]
+
+
+def test_of_several_ghosts_it_is_told_how_many_were_beaten() -> None:
+    model = runs.over("challenge", 2)
+    assert model.room is not None
+    assert headline(model.room, model.runs) == [("title", "You brought 51 cards home, and beat 1 of 2 ghosts.")]
