@@ -79,6 +79,9 @@ def run(arguments: Sequence[str]) -> int:
         complain(misuse_text(error, "carpet"))
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
+        if sys.stdout.isatty():
+            # The terminal shows ^C where the cursor was, and the shell's prompt would stand behind it.
+            print()
         return INTERRUPTED
     except BrokenPipeError:
         drop_output()

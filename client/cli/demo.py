@@ -9,9 +9,9 @@ import typer
 from client.cli.ending import fail
 from client.cli.looks import prints
 from client.cli.options import Deal, Rules, race_options
-from client.cli.running import print_json, run
+from client.cli.running import print_json, print_sentence, run
 from client.local.demo import run_demo
-from protocol.command_line import examples, print_text
+from protocol.command_line import examples
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -29,7 +29,7 @@ def demo(
     """
     race_options(rules=rules, deal=deal)
 
-    write = _silence if as_json else print_text
+    write = _silence if as_json else print_sentence
     finished = run(lambda: run_demo(rules=rules, deal=deal, fast=fast, write=write, ascii_only=not prints("█░")))
     if as_json:
         print_json(finished.record)

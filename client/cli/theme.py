@@ -32,9 +32,9 @@ def list_() -> None:
     """List the themes that are built in, and say which one is used."""
     used = settings_of()
     for palette in BUILT_IN:
-        print_text(f"{palette.name:<9}{palette.title}{' (used)' if palette.name == used.palette else ''}")
+        print_sentence(f"{palette.name:<9}{palette.title}{' (used)' if palette.name == used.palette else ''}")
     if used.own_palette is not None:
-        print_text(f"{used.own_palette.name:<9}a theme of your own{' (used)' if used.own_palette.name == used.palette else ''}")
+        print_sentence(f"{used.own_palette.name:<9}a theme of your own{' (used)' if used.own_palette.name == used.palette else ''}")
 
 
 @theme_app.command(epilog="Example: carpet theme show safe")

@@ -182,7 +182,8 @@ def rules_list(
         return
     for row in RULE_SETS.values():
         decks = "one deck" if row.decks == 1 else "two decks"
-        typer.echo(f"{row.id}: {row.name} ({decks}, {row.difficulty.value}; {row.source})\n    {row.explanation}\n")
+        for line in (f"{row.id}: {row.name} ({decks}, {row.difficulty.value}; {row.source})", f"    {row.explanation}", ""):
+            typer.echo(folded(line, sys.stdout))
 
 
 @rules_app.command("perft", epilog=f"Example: carpet-server rules perft carpet 5 --seed {'00' * 32}")

@@ -157,3 +157,17 @@ def test_the_token_is_kept_for_the_next_time(url: str, tmp_path: Path) -> None:
     assert '"ida"' in before
     carpet_on_terminal(tmp_path, "join", url, "ZZZZZZ")
     assert file.read_text() == before
+
+
+def test_whoever_breaks_off_at_the_question_for_their_name_finds_the_shells_prompt_on_a_line_of_its_own(url: str, tmp_path: Path) -> None:
+    with Terminal(
+        [sys.executable, "-m", "client.cli.main", "home", url], environment=environment(tmp_path, terminal_environment())
+    ) as terminal:
+        terminal.wait_for("Your name, as others will see it [")
+        terminal.type("\x03")
+        assert terminal.wait_for_end().endswith("]: ^C\n")
+
+
+def test_prose_is_broken_between_words_where_the_terminal_is_narrow(tmp_path: Path) -> None:
+    told = carpet_on_terminal(tmp_path, "theme", "list").screen.replace("\r\n", "\n")
+    assert "for colour-blind players: no need to tell red from green, on a blue\ntable\n" in told
