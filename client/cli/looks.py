@@ -88,6 +88,7 @@ def settings_with(palette: Palette | None = None, *, complain: Callable[[str], N
         motion=usual.motion,
         bot=usual.bot,
         rules=usual.rules,
+        colours=1 if os.environ.get("NO_COLOR") else None,
     )
 
 

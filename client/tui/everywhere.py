@@ -22,6 +22,8 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
     """The step for a command that every screen has; None for a screen's own commands."""
     settings = step.ui.settings
     match command:
+        case Command.COLOURS if settings.colours == 1:
+            return step.but(note="Colours are off (NO_COLOR).")
         case Command.COLOURS:
             palette = next_palette(settings.palette, settings.own_palette)
             title = theme_for(palette, ascii_only=False, colours=256, own=settings.own_palette).palette.title

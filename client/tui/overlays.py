@@ -207,7 +207,7 @@ def _asked(scene: Scene) -> Line:
     """What the next keys are for, if it is not the screen below."""
     question = scene.ui.question
     if question is not None:
-        return [("strong", question.text), ("felt", " or ".join(question.keys))]
+        return [("strong", question.text), *(("felt", f"{key}: {line}") for key, line in zip(question.keys, question.lines, strict=True))]
     if scene.ui.prompt is None and scene.ui.help_from is None:
         return []
     open_, room = "You are typing." if scene.ui.prompt is not None else "Help is open.", scene.model.room

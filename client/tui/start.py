@@ -24,7 +24,7 @@ class UiSettings(Struct, frozen=True):
 
     plain: everything is told as lines of text and typed as lines, without screens.
 
-    colours: 1, 16, 88, 256 or 2**24, or None to ask the terminal (and `NO_COLOR`). bot, rules: the house bot that was chosen last, empty if
+    colours: 1 (by `NO_COLOR`), 16, 88, 256 or 2**24, or None to ask the terminal. bot, rules: the house bot that was chosen last, empty if
     none was, and the rule set of that race. by_key: those that the player has changed by keys.
     """
 

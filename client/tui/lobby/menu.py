@@ -33,7 +33,12 @@ class _Item(NamedTuple):
 
 ITEMS = (
     _Item("play", "Race a house bot", "On this machine: nothing else is needed.", asks=False, chooses=True),
-    _Item("home", "Race a friend", "Name the server where you meet, or paste the line that your friend sent you: carpet join SERVER CODE."),
+    _Item(
+        "home",
+        "Race a friend",
+        "Name the server where you meet, or paste the line that your friend sent you: carpet join SERVER CODE.\n"
+        "No server yet? One of you runs: carpet-server serve --host 0.0.0.0",
+    ),
     _Item("daily", "Deal of the day", "At a server: the same shuffle for everybody, and one try each."),
     _Item("watch", "Watch a race", "At a server: the closest race, and then the next."),
     _Item("replay", "Replay your last race", "Both boards side by side: play, pause, step or jump.", asks=False),
@@ -55,7 +60,8 @@ def _view(scene: Scene, size: Size) -> Picture:
     inner = min(width, WIDTH) - 4
     items = items_of(scene.ui)
     lines = [_line(scene, at, item) for at, item in enumerate(items)]
-    told = wrap_text(items[min(scene.ui.item, len(items) - 1)].help, inner)
+    # A command stands in a line of its own, whole.
+    told = [text for part in items[min(scene.ui.item, len(items) - 1)].help.split("\n") for text in wrap_text(part, inner)]
     more = "carpet --help lists all commands."
     body = stacked(*lines, block([[], *[[("strong", text)] for text in told], [], [("faint", more)]]))
     feet = (remarks(scene, width, 2), foot(KEYS, scene.theme, width))

@@ -482,7 +482,7 @@ def test_a_terminal_too_small_says_so_and_shows_the_clock() -> None:
         (scenes.full_room, UI, ("Press r when you are ready.",)),
         (scenes.counting, UI, ("Everybody is ready.", "start in 0:02.3")),
         (scenes.over, UI, ("The race is over.", "home 48 against 33")),
-        (scenes.racing, replace(UI, question=Question("Quit?", ("Quit", "Go on"), (None, None))), ("Quit?", "y or n")),
+        (scenes.racing, replace(UI, question=Question("Quit?", ("Quit", "Go on"), (None, None))), ("Quit?", "y: Quit", "n: Go on")),
         (scenes.waiting, replace(UI, prompt=Prompt("chat")), ("You are typing. Esc ends that.",)),
         (scenes.racing, replace(UI, help_from=0), ("Help is open. Esc ends that.", "The race goes on, and")),
     ],
