@@ -39,15 +39,15 @@ _ROWS: Final = (
     ),
     HouseBot(
         name="greedy",
-        explanation="Harder: sends all cards home that can go, fills every gap at once, and turns when there is nothing else to do.",
+        explanation="Harder: sends home all that can go. It fills every gap at once, and turns when there is nothing else to do.",
         thinks=False,
         make=lambda rules_id, seed: Greedy(seed),
     ),
     HouseBot(
         name="deep",
         explanation=(
-            "Hardest: holds cards back, and weighs every gap against the cards still to come, of which it sees no more than you do. "
-            "Thinks ahead in the carpet family, and plays greedily elsewhere."
+            "Hardest: holds cards back. It weighs every gap against the cards still to come, of which it sees no more than you do, "
+            "thinks ahead in the carpet family, and plays greedily elsewhere."
         ),
         thinks=True,
         make=lambda rules_id, seed: deep(rule_set(rules_id), seed),

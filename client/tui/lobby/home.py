@@ -218,7 +218,10 @@ def _details(text: str, width: int, *, is_whole: bool = True) -> list[str]:
     """A text in as many rows as it takes, or in one: as many of its words as fit."""
     if text_width(text) <= width:
         return [text]
-    return wrap_text(text, width) if is_whole else [f"{(wrap_text(text, width - 4) or [''])[0]} ..."]
+    if is_whole:
+        return wrap_text(text, width)
+    first = f"{text.partition('. ')[0]}."
+    return [first] if text_width(first) <= width else [f"{(wrap_text(text, width - 4) or [''])[0]} ..."]
 
 
 def _window(scene: Scene, items: list[tuple[int, Item]], width: int, rows: int, is_whole: bool, empty: str) -> list[Picture]:

@@ -24,10 +24,11 @@ from protocol.forms import RACE_FORM
 from protocol.run_messages import ListDailies, ListRuns, RunDaily
 from protocol.server_messages import Left, LobbyChanges, Rated, WaitingMatch, WaitingOver, YouAre
 from protocol.text import ordinal
-from protocol.views import OpenRaceInfo, RaceOptions, SeatRating, SeriesOptions
+from protocol.views import BotInfo, OpenRaceInfo, RaceOptions, SeatRating, SeriesOptions
 from protocol.watch_messages import WatchRace
 from tests.client import runs, scenes
 from tests.client.tui.hands import DEFAULTS, STEADY, UP, HandScreen, racing, running
+from tests.client.tui.screens import Shown, rows_of
 
 pytestmark = pytest.mark.usefixtures("mock_clock")
 
@@ -564,3 +565,23 @@ async def test_on_a_server_of_ones_own_nothing_waits_for_others_who_cannot_come(
         await run.say(scenes.room(seats=(scenes.seat(0, "Anna"), scenes.seat(1, None))))
         assert run.screen.shows("Nobody can come: this server is yours alone.")
         assert not run.screen.shows("Give this code")
+
+
+def test_in_a_narrow_window_a_house_bots_first_sentence_is_told_whole() -> None:
+    bots = (BotInfo(name="magpie", explanation="Harder: sends home all that can go. It fills every gap at once, and turns when it must."),)
+    model = scenes.at_home()
+    assert model.welcome is not None
+    welcome = replace(model.welcome, bots=bots)
+    text = "\n".join(rows_of(Shown(lambda: replace(model, welcome=welcome)), (80, 24)))
+    assert "Harder: sends home all that can go. " in text
+    assert "can go. ..." not in text
+
+
+async def test_where_there_are_no_colours_the_key_for_them_says_so_and_changes_nothing() -> None:
+    settings = replace(DEFAULTS, colours=1)
+    async with running(settings=settings) as run:
+        await run.give("C")
+        assert run.screen.shows("Colours are off (NO_COLOR).")
+        await run.give("q")
+    assert run.outcome is not None
+    assert run.outcome.settings == settings
