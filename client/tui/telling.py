@@ -287,7 +287,7 @@ def _result(scene: Scene) -> News:
     if room.record is None:
         lines.append(result.closed_sentence(scene.model, room))
     elif room is not watched:
-        lines += map(text_of, result.deal_lines(scene, room, room.record, WIDE, total))
+        lines.append(result.deal_verdict(scene, room, room.record, total).sentence)
     return {(room.code, room.race, line): line for line in lines if line}
 
 

@@ -189,9 +189,14 @@ def _labels(scene: Scene) -> dict[Command, str]:
     return {**labels, Command.QUIT: "back"} if is_preparing(scene.model, scene.ui) else labels
 
 
+def deal_verdict(scene: Scene, room: RoomModel, record: Record, total: int) -> Check:
+    """Whether the deal checks out."""
+    return verdict(_checks(scene, room, record, total), named=record.deal.name is not None, shared=record.deal.shared is not None)
+
+
 def deal_lines(scene: Scene, room: RoomModel, record: Record, width: int, total: int) -> list[Line]:
     """Whether the deal checks out, and the key that tells more, which is whole however long the sentence is."""
-    made = verdict(_checks(scene, room, record, total), named=record.deal.name is not None, shared=record.deal.shared is not None)
+    made = deal_verdict(scene, room, record, total)
     key = "" if scene.still else "  (d)"
     texts = wrap_text(f"{_sign(made.ok, scene.theme)} {made.sentence}", width - len(key) - 2)
     lines: list[Line] = [[(_role(made.ok), f"{'  ' if number else ''}{text}")] for number, text in enumerate(texts)]

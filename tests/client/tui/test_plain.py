@@ -204,7 +204,7 @@ def test_the_result_is_told_once_and_then_what_comes_later() -> None:
         "You won by 15 cards!",
         "1. you: 48 of 52 home, the last at 132.0 s, 89 moves, no moves.",
         "2. Benedikt: 33 of 52 home, the last at 130.5 s, 89 moves, stopped.",
-        "+ The deal checks out: nobody chose the cards.",
+        "The deal checks out: nobody chose the cards.",
         "r: rematch against the same players",
     ]
     assert told.tell() == []
