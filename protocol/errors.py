@@ -7,7 +7,7 @@ the table, and a client may switch on the code. Codes are never renamed or reuse
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Fault(StrEnum):
@@ -189,6 +189,10 @@ class CloseCode(IntEnum):
     FLOOD = 4029  # went on sending too fast after being told
 
 
+SAID_BY_DETAIL: Final = frozenset({ErrorCode.NOT_NOW, ErrorCode.NO_SUCH_POSITION})
+"""Of these the detail says all that the code's own sentence does, and more."""
+
+
 class Refusal(Exception):
     """A request is refused: it is answered with an error, and nothing has changed.
 
@@ -212,6 +216,8 @@ class Refusal(Exception):
 
     @property
     def sentence(self) -> str:
-        """One sentence for a person: the code's own, followed by the detail."""
+        """One sentence for a person: the code's own, followed by the detail, or that alone."""
         sentence = ERRORS[self.code].sentence
+        if self.detail and self.code in SAID_BY_DETAIL:
+            return f"{self.detail[0].upper()}{self.detail[1:]}."
         return f"{sentence} ({self.detail})" if self.detail else sentence

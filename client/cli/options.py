@@ -23,7 +23,7 @@ from client.connection.address import Address, BadAddress, parse_address
 from client.tui.drawing.theme import Palette, built_in
 from client.tui.start import UiSettings
 from protocol.pages import is_race_id
-from protocol.text import clean_chat, counted, is_room_code, read_code
+from protocol.text import clean_chat, clean_name, counted, is_room_code, read_code
 from protocol.views import MAX_SERIES_RACES, RATED_DELAY_S, RaceOptions
 
 Value = TypeVar("Value")
@@ -46,8 +46,20 @@ def _checked(url: str) -> str:
 
 
 Url = Annotated[str, typer.Argument(metavar="SERVER", parser=_checked, help=URL_HELP)]
+NEEDS_A_NAME = "needs a name of at least one character"
+
+
+def checked_name(name: str | None) -> str | None:
+    if name is not None and not clean_name(name):
+        fail(f"--name {NEEDS_A_NAME}.", MISUSED)
+    return name
+
+
 Name = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Your name; another name is another player. [default: as last time, or your login name]")
+    str | None,
+    typer.Option(
+        metavar="NAME", callback=checked_name, help="Your name; another name is another player. [default: as last time, or your login name]"
+    ),
 ]
 Deal = Annotated[str | None, typer.Option(metavar="TEXT", help="A name for the shuffle: same name, same shuffle. [default: random]")]
 Rules = Annotated[
@@ -155,9 +167,11 @@ def converted(kind: type[Value], **fields: object) -> Value:
         # The error reads like "Expected `str` of length <= 100 - at `$.deal`".
         what, _, where = str(error).replace("`str`", "a text").partition(" - at `$.")
         bound = re.search(r"of length (>=|<=) (\d+)", what)
+        option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
+        if bound is not None and bound.groups() == (">=", "1"):
+            fail(f"--{option} {NEEDS_A_NAME}.", MISUSED)
         if bound is not None:
             what = what.replace(bound[0], f"of at {'least' if bound[1] == '>=' else 'most'} {counted(int(bound[2]), 'character')}")
-        option = {"bots": "bot"}.get(name := where.rstrip("`").split("[")[0], name).removesuffix("_s").replace("_", "-")
         fail(f"--{option} does not fit: {what[0].lower()}{what[1:]}.", MISUSED)
 
 

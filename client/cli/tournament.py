@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, get_args, get_type_hints
 import typer
 
 from client.cli.ending import MISUSED, fail
-from client.cli.options import Countdown, Grace, Json, Url, Yes, address_of, converted, with_looks
+from client.cli.options import Countdown, Grace, Json, Url, Yes, address_of, checked_name, converted, with_looks
 from client.cli.running import as_player, ask_name, finish, need_terminal, print_json, print_sentence, run
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
 from client.local.sitting import attend
@@ -59,7 +59,10 @@ tournament_app = typer.Typer(
 tournament_app.callback(invoke_without_command=True)(show_help)
 tournament_app.add_typer(tournament_pages_app)
 
-Name = Annotated[str | None, typer.Option(metavar="NAME", help="Your name there; another name is another player. [default: as last time]")]
+Name = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", callback=checked_name, help="Your name there; another name is another player. [default: as last time]"),
+]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
 
 OTHER_SCREEN = (

@@ -67,7 +67,7 @@ class ProfileReader:
             return profile(default_name(), kept=kept, bests=bests)
         place, mine = self._address.typed, IdentityStore(home_folder()).identity(self._address.url, self._name)
         if mine.token is None:
-            return profile(mine.name, place, kept=kept, bests=bests, lacks=f"You have not been at {place} yet.")
+            return profile(mine.name, kept=kept, bests=bests, lacks=f"You have not been at {place} yet.")
         rules = sorted(bests, key=lambda each: -bests[each].tries)[:MOST_STREAKS] or ["carpet"]
         try:
             told = await self._told(self._address, mine, rules)

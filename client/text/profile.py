@@ -95,11 +95,11 @@ def profile(
 
 def fact_lines(known: Profile, *, ascii_only: bool) -> list[str]:
     """Who they are, how they are rated and how many days in a row they have played: a sentence or two each."""
-    if not known.place:
-        return [f"You are {known.name}. This is what is kept on this machine; ratings and days in a row are kept by servers."]
-    lines = [f"You are {known.name} at {clean_chat(known.place)}."]
+    lines = [f"You are {known.name}{f' at {clean_chat(known.place)}' if known.place else ''}."]
     if known.lacks:
         return [*lines, f"{known.lacks} What follows is kept on this machine."]
+    if not known.place:
+        return [f"{lines[0]} This is what is kept on this machine; ratings and days in a row are kept by servers."]
     days = [] if known.streaks is None else [_days_line(known.streaks)]
     return [*lines, *_rating_lines(known, ascii_only=ascii_only), *days]
 

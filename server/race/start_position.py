@@ -43,7 +43,8 @@ def check_ply(record: Record, *, seat: int, ply: int) -> None:
         raise NoSuchPosition(f"the race had {counted(len(record.seats), 'seat')} and no more")
     made = record.seats[seat].plies
     if ply > made:
-        raise NoSuchPosition(f"that seat made {counted(made, 'move')}; start from move {made} at the latest")
+        told = f"{counted(made, 'move')}; start from move {made} at the latest" if made else "no moves: start from move 0"
+        raise NoSuchPosition(f"that seat made {told}")
 
 
 def first_of(start_position: StartPosition, rules: RuleSet) -> Position:

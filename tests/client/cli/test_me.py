@@ -61,6 +61,8 @@ def test_a_server_that_cannot_answer_is_told_and_what_is_kept_is_shown(
 
 
 def test_where_one_has_not_been_nobody_is_asked(capsys: pytest.CaptureFixture[str], server: PageServer) -> None:
-    assert "You have not been at" in run(capsys, "me", server.url).out
+    told, place = run(capsys, "me", server.url).out, server.url.removeprefix("ws://")
+    assert f"You have not been at {place} yet." in told
+    assert f" at {place}.\n" not in told, "nobody is anybody there yet"
     assert server.asked == []
     assert "kept on this machine" in run(capsys, "me").out

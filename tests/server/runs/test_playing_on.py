@@ -155,12 +155,12 @@ async def test_there_is_no_playing_on_from_a_position_that_there_was_not(house: 
         assert record.seats[0].state == "stalled"
         made = len(record.moves)
         for seat, ply, why in (
-            (1, 0, "the race had 1 seat and no more"),
-            (0, made + 1, f"that seat made {made} moves; start from move {made} at the latest"),
-            (0, made, "no move is left there; start earlier"),
+            (1, 0, "The race had 1 seat and no more."),
+            (0, made + 1, f"That seat made {made} moves; start from move {made} at the latest."),
+            (0, made, "No move is left there; start earlier."),
         ):
             error = await anna.error_for(PlayOn(race=record.id, seat=seat, ply=ply))
-            assert (error.code, error.message) == (ErrorCode.NO_SUCH_POSITION, f"Nobody can play on from that position. ({why})")
+            assert (error.code, error.message) == (ErrorCode.NO_SUCH_POSITION, why)
 
 
 async def test_a_whole_race_is_checked_by_a_worker_and_only_where_it_has_the_position(house: House) -> None:

@@ -230,7 +230,7 @@ def test_a_tournament_that_is_played_out_is_over_by_the_clock_and_cannot_be_star
 def sentence_of(state: TournamentState, asker: Asker, command: TournamentCommand) -> str:
     with pytest.raises(Refusal) as caught:
         decide(state, asker, command)
-    return caught.value.sentence.partition("(")[2].rstrip(")")
+    return caught.value.detail
 
 
 def test_who_does_again_what_they_have_done_is_told_so_by_name_and_not_by_an_id() -> None:
@@ -389,7 +389,7 @@ def test_a_player_asks_for_as_many_half_point_byes_as_the_options_say_and_can_ta
 
 def test_nobody_asks_for_a_bye_in_the_last_round_or_one_that_is_paired_or_before_it_is_known_which_is_the_last() -> None:
     state = paired(entered(SWISS, *"abce"))
-    refusals = {1: "round 1 is paired already", 3: "nobody can ask for a bye in the last round", 4: "it has 3 rounds"}
+    refusals = {1: "Round 1 is paired already", 3: "nobody can ask for a bye in the last round", 4: "it has 3 rounds"}
     for number, why in refusals.items():
         with pytest.raises(Refusal, match=why):
             ask(state, "a", number)
