@@ -409,7 +409,7 @@ def _share(step: Step) -> Step:
         return step.note("There is no race to share yet.")
     if room.record is None:
         runs = runs_of(step.state, room)
-        points = room.points[room.seat] if room.seat is not None and room.seat < len(room.points) else ()
+        points = room.points[room.seat] if room.seat is not None and 0 <= room.seat < len(room.points) else ()
         if runs is not None and runs.own is not None:
             return daily.share(step, runs, points)
         return step.note(closed_sentence(step.state, room))
