@@ -428,8 +428,9 @@ class App:
     def key(self, key: str) -> None:
         """A key was typed. Any key tries a lost connection again at once; only Enter does where another window has taken over."""
         first, _, second = key.partition(" ")
-        if first == "meta" and second and self._driver.ui.prompt is None:
-            # Esc and another key, so quickly one after the other that they came in one read. While a line is typed, Alt and a key are
+        prompt = self._driver.ui.prompt
+        if first == "meta" and second and (prompt is None or not prompt.text):
+            # Esc and another key, so quickly one after the other that they came in one read. Once something is typed, Alt and a key are
             # meant, as in a shell: they must not cost the line, and what is left of it must press nothing.
             self.key("esc")
             key = second

@@ -145,8 +145,10 @@ class Ui(Struct, frozen=True):
     """The last card went home, and the cards fall over the table."""
     turned_ms: int = 0
     """When the key for the stock was pressed last."""
-    repeats: bool = False
-    """That key may have been pressed by being held down."""
+    turn_gap_ms: int = 0
+    """How long that was after the time before."""
+    turn_repeat_ms: int = 0
+    """If it is held down, after how long it comes again; else 0."""
     chips: tuple[Chip, ...] = ()
     """The keys of playable cards."""
     learned: frozenset[str] | None = None

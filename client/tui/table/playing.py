@@ -26,10 +26,9 @@ HOME_MS = 60
 """Between two cards that are sent home one by one."""
 REPEAT_MS = 60
 """Nobody presses a key again after less than this. What comes within the same millisecond was held up on its way."""
-FIRST_REPEAT_MS = range(200, 1101)
-"""A key that is held down comes again after so long: keyboards are set to 250 to 1000, and lines are uneven."""
-NEXT_REPEAT_MS, LATE_REPEAT_MS = 105, 150
-"""And then again and again after less than this: keyboards are set to at most 100; or late, on an uneven line, after less than that."""
+SLOW_REPEAT_MS, EVENLY_MS = 105, 8
+"""A key that is held down comes again after less than SLOW_REPEAT_MS, since keyboards are set to at most 100, and after as long each time,
+give or take EVENLY_MS. A hand can be as fast, but hardly as even."""
 UP, DOWN = "+", "-"
 """Pressed while a card is held: its foundations."""
 
@@ -59,13 +58,16 @@ def place(step: Step, place: str) -> Step:
 def turn_stock(step: Step) -> Step:
     """Press the stock by its key, unless that is held down. Terminals tell of no key that is let go, so time alone tells.
 
-    The first repeat of a held key looks like a second press, and turns a card; to wait for the next one would slow down every such press.
-    Whoever taps as fast as a key repeats has not paused before, as a held key does, and loses no tap.
+    Where a key repeats slowly, its first repeats look like presses, until two have come evenly, and each turns a card. To wait for the next
+    would slow down every press.
     """
-    since_ms = step.now_ms - step.ui.turned_ms
-    is_repeat = 0 < since_ms < REPEAT_MS or (step.ui.repeats and since_ms < NEXT_REPEAT_MS)
-    repeats = since_ms in FIRST_REPEAT_MS or (step.ui.repeats and since_ms < LATE_REPEAT_MS)
-    step = step.but(turned_ms=step.now_ms, repeats=repeats)
+    gap_ms = step.now_ms - step.ui.turned_ms
+    is_even = gap_ms > 0 and abs(gap_ms - step.ui.turn_gap_ms) <= EVENLY_MS
+    repeat_ms = gap_ms if is_even else step.ui.turn_repeat_ms
+    # On an uneven line some come late, and some at once.
+    repeats = gap_ms < min(SLOW_REPEAT_MS, 2 * repeat_ms)
+    is_repeat = repeats or 0 < gap_ms < REPEAT_MS
+    step = step.but(turned_ms=step.now_ms, turn_gap_ms=gap_ms, turn_repeat_ms=repeat_ms if repeats else 0)
     return step.note("Too soon after the last s: held down, it turns no further card.") if is_repeat else place(step, "s")
 
 
