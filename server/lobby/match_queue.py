@@ -21,8 +21,9 @@ ANYBODY_MS = 60_000
 """After waiting so long, any opponent is better than none."""
 
 APART_MS = 60_000
-"""For so long two are not paired again after one did not turn up for the other; each further time for AGAIN_TIMES as long."""
-AGAIN_TIMES = 5
+"""For so long two are not paired again after one did not turn up for the other."""
+MOST_APART = 1_000
+"""Most pairs who are kept apart, so that a look at all of them takes no time. The oldest are forgotten first."""
 
 MOST_WAITING = 300
 """Most players in the queue, so that a look at it takes a few milliseconds. When full, newcomers are refused."""
@@ -74,8 +75,8 @@ class MatchQueue:
 
     def __init__(self) -> None:
         self._tickets: dict[str, QueuedPlayer] = {}
-        self._apart: dict[frozenset[str], tuple[int, int]] = {}
-        """Two who are not to be paired: until when, and how long that was or is in all."""
+        self._apart: dict[frozenset[str], int] = {}
+        """Until when two are not to be paired. Those for whom that is over first come first."""
 
     def __len__(self) -> int:
         return len(self._tickets)
@@ -100,16 +101,13 @@ class MatchQueue:
 
     def keep_apart(self, player: str, others: Iterable[str], now_ms: int) -> None:
         """Do not pair this player again soon with these others, who have kept them waiting for nothing."""
-        # What is over is remembered for as long again, so that the next time counts as a further one.
-        self._apart = {pair: (until_ms, ms) for pair, (until_ms, ms) in self._apart.items() if now_ms < until_ms + ms}
-        for other in others:
-            pair = frozenset((player, other))
-            ms = self._apart[pair][1] * AGAIN_TIMES if pair in self._apart else APART_MS
-            self._apart[pair] = (now_ms + ms, ms)
+        pairs = [frozenset((player, other)) for other in others]
+        apart = [(pair, until_ms) for pair, until_ms in self._apart.items() if now_ms < until_ms and pair not in pairs]
+        self._apart = dict([*apart, *((pair, now_ms + APART_MS) for pair in pairs)][-MOST_APART:])
 
     def _fit(self, one: QueuedPlayer, other: QueuedPlayer, now_ms: int) -> bool:
-        until_ms, _ = self._apart.get(frozenset((one.player, other.player)), (now_ms, 0)) if self._apart else (now_ms, 0)
-        return until_ms <= now_ms and fit(one, other, now_ms)
+        is_apart = bool(self._apart) and now_ms < self._apart.get(frozenset((one.player, other.player)), now_ms)
+        return not is_apart and fit(one, other, now_ms)
 
     def leave(self, player: str) -> bool:
         """False if the player was not waiting."""
@@ -136,7 +134,7 @@ class MatchQueue:
 
     def next_change_ms(self, now_ms: int) -> int | None:
         """The next moment at which a window widens, or two are no longer kept apart; None if there is none."""
-        meeting = [until_ms for pair, (until_ms, _) in self._apart.items() if now_ms < until_ms and pair <= self._tickets.keys()]
+        meeting = [until_ms for pair, until_ms in self._apart.items() if now_ms < until_ms and pair <= self._tickets.keys()]
         widening = [ticket.since_ms for ticket in self._tickets.values() if now_ms - ticket.since_ms < ANYBODY_MS]
         return min((*meeting, *(since_ms + ((now_ms - since_ms) // STEP_MS + 1) * STEP_MS for since_ms in widening)), default=None)
 

@@ -378,7 +378,7 @@ class RoomCore:
         for (player, reason), member in zip(going, members, strict=True):
             self._leave(player, member, reason=reason)
             if reason == "no-opponent" and member is not None:
-                self._draft.effects.unmatched += (Unmatched(player, member, frozenset(self._races.sat_here - {player})),)
+                self._draft.effects.unmatched += (Unmatched(player, member, frozenset(self._setup.matched) - {player}),)
 
     def _unmatched(self, late: list[Seat]) -> list[str]:
         """Those whom a quick match has brought here, and who are ready and without an opponent once the late have gone."""

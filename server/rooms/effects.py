@@ -42,7 +42,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """A player whom a quick match gave no opponent. member: the connection by which they were here. by: whoever else had a seat here."""
+    """A player whom a quick match gave no opponent. member: the connection by which they were here. by: the others whom it brought here."""
 
     player: str
     member: Member

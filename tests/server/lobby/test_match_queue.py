@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.lobby.match_queue import (
-    AGAIN_TIMES,
     ANYBODY_MS,
     APART_MS,
     FIRST_WINDOW,
+    MOST_APART,
     MOST_WAITING,
     MatchQueue,
     Pair,
@@ -126,26 +126,41 @@ def test_whoever_is_put_back_is_served_before_those_who_came_meanwhile() -> None
     assert names([pair for pair in [queue.take_opponent_for("eve", 9)] if pair]) == [("bob", "eve")]
 
 
-def test_two_of_whom_one_did_not_turn_up_are_kept_apart_and_longer_each_further_time() -> None:
+def test_two_of_whom_one_did_not_turn_up_are_kept_apart_for_as_long_each_time() -> None:
     queue, now_ms = queue_of(ticket("ann"), ticket("bob")), 0
-    for apart_ms in (APART_MS, AGAIN_TIMES * APART_MS, AGAIN_TIMES**2 * APART_MS):
+    for _ in range(3):
         queue.keep_apart("ann", ["bob"], now_ms)
-        assert queue.take_opponent_for("bob", now_ms + apart_ms - 1) is None
-        assert queue.take_pairs(now_ms + apart_ms - 1) == []
-        now_ms += apart_ms
+        assert queue.take_opponent_for("bob", now_ms + APART_MS - 1) is None
+        assert queue.take_pairs(now_ms + APART_MS - 1) == []
+        now_ms += APART_MS
         assert queue.next_change_ms(now_ms - 1) == now_ms, "somebody looks again then"
         assert len(queue.take_pairs(now_ms)) == 1
         queue.join(ticket("ann"))
         queue.join(ticket("bob"))
 
 
-def test_what_was_long_ago_counts_as_the_first_time_and_is_not_kept() -> None:
+def test_however_often_two_are_kept_apart_it_ends_as_long_after_the_last_time() -> None:
     queue = queue_of(ticket("ann"), ticket("bob"))
-    queue.keep_apart("ann", ["bob"], 0)
-    queue.keep_apart("bob", ["ann"], 2 * APART_MS)
-    assert queue.take_pairs(3 * APART_MS - 1) == []
-    assert names(queue.take_pairs(3 * APART_MS)) == [("ann", "bob")]
+    for now_ms in range(1_000):
+        queue.keep_apart("ann", ["bob"], now_ms)
+    assert queue.take_pairs(999 + APART_MS - 1) == []
+    assert queue.next_change_ms(999 + APART_MS - 1) == 999 + APART_MS
+    assert names(queue.take_pairs(999 + APART_MS)) == [("ann", "bob")]
     assert queue.next_change_ms(0) is None, "of those who do not wait nothing changes"
+
+
+def test_of_too_many_who_are_kept_apart_those_are_forgotten_who_have_been_for_longest() -> None:
+    queue = queue_of(ticket("ann"), ticket("bob"), ticket("eve", 5000), ticket("zoe", 5000))
+    queue.keep_apart("ann", ["bob"], 0)
+    queue.keep_apart("eve", ["zoe"], 0)
+    for number in range(MOST_APART - 2):
+        queue.keep_apart(f"p{number}", ["bob"], 1)
+    assert queue.take_pairs(1) == []
+    queue.keep_apart("eve", ["zoe"], 2)
+    assert queue.take_pairs(2) == [], "they were known already"
+    queue.keep_apart("p", ["bob"], 3)
+    assert names(queue.take_pairs(3)) == [("ann", "bob")]
+    assert queue.take_pairs(2 + APART_MS - 1) == []
 
 
 def test_anybody_else_is_found_by_those_who_are_kept_apart() -> None:
@@ -225,3 +240,18 @@ def test_no_window_changes_before_the_next_change_and_one_does_then(tickets: lis
         assert now_ms < change_ms <= now_ms + 5_000
         assert windows(change_ms - 1) == windows(now_ms)
         assert windows(change_ms) != windows(now_ms)
+
+
+@given(
+    st.lists(TICKETS, min_size=2, max_size=6),
+    st.lists(st.tuples(st.sampled_from(["p0", "p1", "p2"]), st.sampled_from(["p3", "p4"])), max_size=600),
+    st.integers(80_000, 10**13),
+)
+def test_the_next_change_is_soon_however_often_anybody_has_been_kept_apart(
+    tickets: list[QueuedPlayer], pairs: list[tuple[str, str]], now_ms: int
+) -> None:
+    queue = queue_of(*tickets)
+    for player, other in pairs:
+        queue.keep_apart(player, [other], now_ms)
+    change_ms = queue.next_change_ms(now_ms)
+    assert change_ms is None or now_ms < change_ms <= now_ms + APART_MS
