@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import trio
 
@@ -75,14 +75,19 @@ class Matchmaker:
     def seek_again(self, unmatched: Unmatched, seeker: Seeker, room: Room) -> None:
         """Put a player back who was ready for this race, as if they had waited all the time, and keep them from the same opponent."""
         player, summary, pair = unmatched.player, room.summary, self._pairs.get(room)
-        if self._rooms.draining is not None:
-            _give_up(seeker, Refusal(ErrorCode.SERVER_STOPPING, self._rooms.draining))
-            return
         # If an earlier server paired them, all that is known is that they have waited since then.
         ticket = QueuedPlayer(player, self._rating(player), room.options.rules, summary.opened_at - summary.ahead_ms)
         if pair is not None:
             ticket = pair.first if pair.first.player == player else pair.second
         self._queue.keep_apart(player, unmatched.by, self._clock.now_ms())
+        sought = self._queue.ticket(player)
+        if sought is not None:
+            # They have asked anew before they could be told of this: what they want now holds, and they have waited all the time.
+            self._join(replace(sought, since_ms=ticket.since_ms), self._seekers[player])
+            return
+        if self._rooms.draining is not None:
+            _give_up(seeker, Refusal(ErrorCode.SERVER_STOPPING, self._rooms.draining))
+            return
         try:
             self._join(ticket, seeker)
         except Refusal as refusal:

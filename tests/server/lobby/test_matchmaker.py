@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
@@ -14,6 +17,8 @@ from server.lobby.match_queue import APART_MS
 from server.net.hub import TICK_S
 from server.rooms.ready_timeout import MATCH_READY_S
 from server.store.availability import Outage
+from server.store.journal import Done, Journal
+from server.store.port import Entry
 from tests.server.net.wire import Client, House, open_house
 from tests.server.store.keeping import worth
 
@@ -24,6 +29,13 @@ async def seek(client: Client, rules: str | None = None, ref: int = 0) -> Waitin
 
 def rated(house: House, client: Client, points: int) -> None:
     house.players.rated(client.welcome.player, worth(points))
+
+
+def hold_back(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Journal, Sequence[Entry], Done]]:
+    """From now on nothing is written. Returns what is to be written later on."""
+    held: list[tuple[Journal, Sequence[Entry], Done]] = []
+    monkeypatch.setattr(Journal, "submit", lambda journal, entries, done: held.append((journal, entries, done)))
+    return held
 
 
 async def quiet(*clients: Client) -> None:
@@ -281,6 +293,30 @@ async def test_whoever_comes_back_by_another_connection_looks_on_from_there(hous
             assert (await again.hear_of(Left)).reason == "no-opponent"
             assert isinstance(await again.hear(), WaitingMatch)
             assert len(house.matchmaker) == 1
+
+
+async def test_what_they_have_asked_for_before_they_could_be_told_holds_and_counts_from_when_they_first_asked(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Eve") as eve:
+        await matched(ann, bob)
+        await ann.ready()
+        await trio.sleep(7)
+        held = hold_back(monkeypatch)
+        await bob.say(LeaveRace())
+        await trio.sleep(1)
+        assert house.rooms.of(ann.welcome.player) is None, "that is not written yet"
+        assert await seek(ann, "colorado", ref=7) == WaitingMatch(rules="colorado", waited_ms=0, window=100, waiting=1, ref=7)
+        monkeypatch.undo()
+        for journal, entries, done in held:
+            journal.submit(entries, done)
+        assert (await ann.hear_of(Left)).reason == "no-opponent"
+        waits = await ann.hear()
+        assert isinstance(waits, WaitingMatch)
+        assert (waits.rules, waits.waited_ms // 1000, waits.ref) == ("colorado", 8, 7)
+        assert (await seek(bob)).waiting == 2, "they are kept apart nevertheless"
+        room = await eve.ask(QuickMatch(rules="colorado"), Room)
+        assert room.seats[0].name == "Ann"
 
 
 async def test_where_nothing_new_may_begin_nobody_is_put_back_and_they_are_told(house: House) -> None:
