@@ -72,18 +72,29 @@ class Matchmaker:
             raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
         self._join(QueuedPlayer(player, self._rating(player), rules, self._clock.now_ms()), seeker)
 
-    def seek_again(self, unmatched: Unmatched, seeker: Seeker, room: Room) -> None:
-        """Put a player back who was ready for this race, as if they had waited all the time, and keep them from the same opponent."""
-        player, summary, pair = unmatched.player, room.summary, self._pairs.get(room)
+    def seek_again(self, unmatched: Unmatched, seeker: Seeker, room: Room, *, send_on: Callable[[], object] | None) -> None:
+        """Put a player back who was ready for this race, as if they had waited all the time, and keep them from the same opponent.
+
+        send_on: sends them to where all wait; None if that is here.
+        """
+        player, summary, pair, now = unmatched.player, room.summary, self._pairs.get(room), self._clock.now_ms()
         # If an earlier server paired them, all that is known is that they have waited since then.
         ticket = QueuedPlayer(player, self._rating(player), room.options.rules, summary.opened_at - summary.ahead_ms)
         if pair is not None:
             ticket = pair.first if pair.first.player == player else pair.second
-        self._queue.keep_apart(player, unmatched.by, self._clock.now_ms())
+        self._queue.keep_apart(player, unmatched.by, now)
         sought = self._queue.ticket(player)
         if sought is not None:
             # They have asked anew before they could be told of this: what they want now holds, and they have waited all the time.
             self._join(replace(sought, since_ms=ticket.since_ms), self._seekers[player])
+            return
+        if send_on is not None:
+            # A client asks there for what it was told last. One that cannot go there is told that it waits no more.
+            waited_ms = now - ticket.since_ms
+            message = WaitingMatch(rules=ticket.rules, waited_ms=waited_ms, window=window(waited_ms), waiting=1, ref=seeker.ref)
+            seeker.member.post(Outgoing(message))
+            send_on()
+            seeker.member.post(Outgoing(WaitingOver(reason="failed", ref=seeker.ref)))
             return
         if self._rooms.draining is not None:
             _give_up(seeker, Refusal(ErrorCode.SERVER_STOPPING, self._rooms.draining))

@@ -378,7 +378,8 @@ class Dispatch:
         visit = self._visits.get(unmatched.member) if isinstance(unmatched.member, Connection) else None
         # They may have gone, or taken another seat, since that was decided.
         if visit is not None and self._rooms.of(unmatched.player) is None:
-            self._matchmaker.seek_again(unmatched, self._seeker(visit, ref=0), room)
+            send_on = partial(self.forwarding.send_seeker_on, visit, 0) if self.forwarding.seekers_url is not None else None
+            self._matchmaker.seek_again(unmatched, self._seeker(visit, ref=0), room, send_on=send_on)
 
     def _enter_found(self, visit: Visit, room: Room, *, ref: int) -> None:
         assert visit.player is not None

@@ -80,6 +80,20 @@ async def test_whoever_waits_for_an_opponent_follows_from_server_to_server_as_of
             assert await line.heard() == QuickMatch()
 
 
+async def test_whoever_is_put_back_in_the_queue_and_sent_on_at_once_asks_for_the_same_there(server: FakeServer) -> None:
+    async with raced(server) as (link, line):
+        await line.say(
+            said.Left(code="ABCDEF", reason="no-opponent"),
+            WaitingMatch(rules="carpet", waited_ms=25_000, window=350, waiting=1),
+            said.Moved(url="ws://n2.carpet.example", code=None, ref=0),
+            refusal(ErrorCode.ELSEWHERE, 0),
+            said.WaitingOver(reason="failed"),
+        )
+        there = await server.greeted()
+        assert await there.heard() == QuickMatch(rules="carpet")
+        await next_of(link, WaitingMatch)
+
+
 async def test_servers_that_send_the_link_in_a_circle_are_left_alone(server: FakeServer) -> None:
     async with greeted(server) as (link, line):
         link.send(JoinRace(code="ABCDEF", ref=5))

@@ -15,7 +15,7 @@ from protocol.client_messages import Hello, JoinRace, OpenRace, QuickMatch, WhoA
 from protocol.errors import CloseCode, ErrorCode, Refusal
 from protocol.room_events import Room
 from protocol.run_messages import PlayOn, RunChallenge, RunDaily
-from protocol.server_messages import Error, Left, Moved, Nodes, WaitingMatch, Welcome, YouAre
+from protocol.server_messages import Error, Left, Moved, Nodes, WaitingMatch, WaitingOver, Welcome, YouAre
 from protocol.tournament_messages import CreateTournament, Decided
 from protocol.tournaments import TournamentOptions
 from protocol.views import RaceOptions
@@ -24,6 +24,7 @@ from server.cluster.loads import Load, Loads
 from server.cluster.node import ClusterNode
 from server.net.forwarding import SETTLES_S
 from server.race.shared_deal_spec import SharedDealSpec
+from server.rooms.ready_timeout import MATCH_READY_S
 from server.runs.dailies import daily_options
 from server.store.nodes import Node
 from tests.server.net.wire import House
@@ -319,6 +320,31 @@ async def test_whoever_is_put_back_follows_to_where_all_wait_by_now(house: House
         assert (await ann.hear_of(Left)).reason == "no-opponent"
         assert isinstance(await ann.hear(), WaitingMatch)
         assert await ann.hear_of(Moved) == Moved(url=OTHERS[0], code=None, ref=0)
+
+
+async def test_whoever_is_put_back_at_a_drained_node_is_told_what_to_ask_for_and_sent_to_where_all_wait(
+    house: House, node: FakeNode
+) -> None:
+    loads = node.loads = Loads(lambda: Load(1, 0, 0, takes=house.rooms.takes_more, writes=True))
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await ann.say(QuickMatch(rules="carpet", ref=3))
+        await bob.ask(QuickMatch(), Room)
+        await ann.hear_of(Room)
+        await ann.ready()
+        house.rooms.draining = "we update"
+        node.answering = (1, 2)
+        loads.hear([msgspec.msgpack.encode(Load(2, 900, 0, takes=True, writes=True))])
+        assert (await ann.hear_of(Left)).reason == "no-opponent"
+        waits = await ann.hear()
+        assert isinstance(waits, WaitingMatch)
+        assert (waits.rules, waits.waited_ms // 1000, waits.ref) == ("carpet", MATCH_READY_S, 0), "a client asks for this there"
+        assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=0)
+        # For clients that cannot go there.
+        assert (await ann.error()).code == ErrorCode.ELSEWHERE
+        assert await ann.hear() == WaitingOver(reason="failed")
+        assert len(house.matchmaker) == 0
+        await ann.say(QuickMatch(ref=4))
+        assert await ann.hear() == Moved(url=OTHERS[0], code=None, ref=4)
 
 
 async def test_whoever_looks_for_an_opponent_does_not_wait_at_a_node_that_has_too_much_to_do(house: House, node: FakeNode) -> None:
