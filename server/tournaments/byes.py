@@ -6,11 +6,17 @@ Byes that follow from an odd field are the pairing's.
 
 from __future__ import annotations
 
+from typing import Final
+
 from protocol.errors import ErrorCode, Refusal
 from protocol.text import counted
 from server.tournaments.events import ByeGiven
 from server.tournaments.pairing.tie_breaks import FULL_POINT
 from server.tournaments.state import STAGE_SENTENCES, TournamentState
+
+MOST_BYES: Final = 3_000
+"""Of all entrants in all rounds. Every message about the tournament has them, and may not grow too long. There are enough for 256 players who
+may ask for ten each."""
 
 
 def asked_bye(state: TournamentState, entrant: str, number: int, *, ask: bool) -> ByeGiven:
@@ -44,12 +50,16 @@ def given_bye(state: TournamentState, given: ByeGiven) -> ByeGiven:
         raise Refusal(ErrorCode.DECISION_REFUSED, f"{name} is out")
     if number <= state.round:
         raise Refusal(ErrorCode.NOT_NOW, f"round {number} is paired already", path="$.round")
-    if state.options.rounds and number > state.options.rounds:
-        raise Refusal(ErrorCode.DECISION_REFUSED, f"it has {counted(state.options.rounds, 'round')}", path="$.round")
+    if number > (length := state.settled()[1]) and not has:
+        # Otherwise they could be given for rounds that never come.
+        unsettled = "" if state.options.rounds else " for the entrants of now; how many is settled with the first one"
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"it has {counted(length, 'round')}{unsettled}", path="$.round")
     if has == given.half_points:
         sentence = f"{name} has {'such a' if has else 'no'} bye in round {number}{' already' if has else ''}"
         raise Refusal(ErrorCode.DECISION_REFUSED, sentence)
     others = [other for other in state.crosstable.active if other != entrant]
     if given.half_points and others and all((number, other) in state.crosstable.byes for other in others):
         raise Refusal(ErrorCode.DECISION_REFUSED, f"all others have a bye in round {number}, and somebody has to race")
+    if not has and len(state.crosstable.byes) >= MOST_BYES:
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"it has {MOST_BYES:,} byes already, and can have no more")
     return given

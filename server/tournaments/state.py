@@ -412,6 +412,9 @@ class TournamentState:
             # The length in the log counts, in case a later version of this program settles lengths differently.
             settled = replace(settled, format=format_of(self.options, event.length))
         length = event.length or self.length
+        if event.length:
+            # Of a field that has shrunk, some may have byes in rounds that do not come.
+            settled = replace(settled, byes={key: points for key, points in settled.byes.items() if key[0] <= length})
         return replace(
             self,
             stage="playing",

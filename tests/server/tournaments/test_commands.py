@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
+from protocol.codec import JSON, MAX_SERVER_MESSAGE, encode
 from protocol.errors import ErrorCode, Refusal
 from protocol.tournament_messages import (
     AddBot,
@@ -21,11 +22,12 @@ from protocol.tournament_messages import (
     RenameEntrant,
     StartTournament,
 )
-from protocol.tournaments import TableResult, TournamentOptions
+from protocol.tournaments import MAX_ROUNDS, TableResult, TournamentOptions
 from protocol.watch_messages import AskBoardsKey
 from server.store.port import name_key
 from server.tournaments import commands
 from server.tournaments.audit import BadTournament, audit_tournament
+from server.tournaments.byes import MOST_BYES
 from server.tournaments.commands import OWN_DECISIONS, Asker, Decision, TournamentCommand, decide, when_due
 from server.tournaments.events import (
     NO_CHECK_IN,
@@ -46,7 +48,7 @@ from server.tournaments.events import (
 )
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import LEAVERS_KEPT, TournamentState, new_state
-from server.tournaments.views import document
+from server.tournaments.views import document, snapshot
 
 OPTIONS = TournamentOptions(name="Open", check_in_s=0)
 DIRECTOR = Asker("d", "Dora", None)
@@ -442,6 +444,36 @@ def test_the_director_gives_any_bye_to_whoever_plays_and_takes_it_away() -> None
     assert caught.value.code is ErrorCode.NOT_THE_DIRECTOR
     with pytest.raises(Refusal, match="called off"):
         give(state.after(CalledOff(), at_ms=4), "a", 1)
+
+
+def test_there_are_byes_only_in_rounds_that_come() -> None:
+    """Two rounds for three and for four entrants, and three for five."""
+    state = entered(replace(SWISS, rounds=0), *"abcef")
+    with pytest.raises(Refusal, match="it has 3 rounds for the entrants of now; how many is settled with the first one"):
+        give(state, "a", 4)
+    state = give(give(state, "a", 3), "b", 2).after(Withdrawn("f"), at_ms=3)
+    assert give(state, "a", 3, 0).crosstable.byes == {(2, "b"): 2}
+    begun = paired(state)
+    assert begun.length == 2
+    assert begun.crosstable.byes == {(2, "b"): 2}
+    with pytest.raises(Refusal, match=r"\(it has 2 rounds\)"):
+        give(begun, "a", 3)
+
+
+def test_there_are_no_more_byes_than_a_message_about_the_tournament_can_have() -> None:
+    bots = [Entered(f"bot:random:{number}", f"random {number}", None, "random") for number in range(1, 257)]
+    state = entered(replace(SWISS, rounds=512)).after_all(bots, at_ms=1)
+    rounds = range(MAX_ROUNDS, MAX_ROUNDS - MOST_BYES // 250, -1)
+    byes = {(number, bot.entrant): 2 for number in rounds for bot in bots[:250]}
+    full = dataclasses.replace(state, crosstable=dataclasses.replace(state.crosstable, byes=byes))
+    assert len(byes) == MOST_BYES
+    with pytest.raises(Refusal, match="it has 3,000 byes already"):
+        give(full, bots[0].entrant, 1)
+    assert give(give(full, bots[0].entrant, 512, 0), bots[0].entrant, 1).crosstable.byes.keys() != byes.keys()
+    assert give(full, bots[0].entrant, 512, 1).crosstable.byes == {**byes, (512, bots[0].entrant): 1}
+    # The rest of the message takes less than half of what a message may take.
+    told = snapshot(full, shown=None, live={}, is_here=lambda _: True, since_ms=0, now_ms=0)
+    assert len(encode(told, JSON)) < MAX_SERVER_MESSAGE / 2
 
 
 def test_somebody_is_left_to_race() -> None:
