@@ -15,8 +15,7 @@ from server.tournaments.pairing.tie_breaks import FULL_POINT
 from server.tournaments.state import STAGE_SENTENCES, TournamentState
 
 MOST_BYES: Final = 3_000
-"""Of all entrants in all rounds. Every message about the tournament has them, and may not grow too long. There are enough for 256 players who
-may ask for ten each."""
+"""Of all entrants in all rounds. Every message about the tournament has them, and may not grow too long. 256 may ask for ten each."""
 
 
 def asked_bye(state: TournamentState, entrant: str, number: int, *, ask: bool) -> ByeGiven:

@@ -80,7 +80,8 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0, author: s
         case ByeGiven(entrant, in_round, half_points):
             return f"{name_of(state, entrant)} {_bye(half_points, is_asked=author == entrant)} round {in_round}."
         case RoundPaired(paired):
-            return f"Round {paired.number} is paired: {counted(len(paired.pairings), 'table')}{_byes_of(state, paired.number)}."
+            tables = counted(len(paired.pairings), "table") if paired.pairings else "no table"
+            return f"Round {paired.number} is paired: {tables}{_byes_of(state, paired.number)}."
         case ResultEntered(number, table, race, result):
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
         case TableRaceAborted(number, table):

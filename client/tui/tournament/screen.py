@@ -244,7 +244,7 @@ def _page(scene: Scene, tournament: TournamentModel, page: TournamentPage, width
 
 def _tables(scene: Scene, tournament: TournamentModel, width: int, rows: int, marked: int) -> list[tuple[int, Line]]:
     tables = tournament.told.tables
-    if not tables:
+    if not tournament.told.rounds:
         return [(-1, [("felt", "  No round has been paired yet.")])]
     byes = byes_sentence(tournament.told, tournament.told.round, plain=scene.theme.is_ascii)
     below = [(-1, [("felt", f"  {line}")]) for line in wrap_text(byes, width - 4)] if byes else []

@@ -230,7 +230,7 @@ export class TournamentPage {
   }
 
   #showTables(told, cards) {
-    this.noTables.hidden = told.tables.length > 0;
+    this.noTables.hidden = told.rounds.length > 0;
     const entrants = byId(told.entrants);
     const isOver = told.rounds.find((round) => round.number === told.round)?.open === 0;
     setText(this.byes, byesText(told, told.round));

@@ -6,7 +6,8 @@ Field      Entrants are seeded by rating, best first. Those without a rating com
 Rounds     One at a time: the next round can be paired once every counted table has its result. In a fixed field a table may have an entrant
            who has withdrawn; it is forfeited at once. In other formats entrants who have withdrawn are not paired.
 Byes       An entrant of a Swiss can have a bye in a round to come: they are not paired in it, and score a half or a full point. Whoever
-           withdraws loses those to come; whoever has a table all the same loses that of its round.
+           withdraws loses those to come; whoever has a table all the same, as in older logs, loses that of its round. A round in which
+           everybody has a bye has no table, and is over at once.
 Results    One per race. The format says what the races of a table add up to: a drawn knock-out match needs another race. A forfeit gives
            the opponent the whole point. Results of different tables can come in any order and give the same crosstable.
 Correction A result can be corrected as long as no later pairing depends on it: in a knock-out, the entrant who went on stays. Only results
@@ -203,8 +204,9 @@ class Crosstable:
         if [pairing.table for pairing in paired.pairings] != list(range(1, len(paired.pairings) + 1)):
             raise RoundRefused("tables are numbered 1, 2, 3 … in their order")
         named = [entrant for pairing in paired.pairings for entrant in pairing.entrants]
-        if not named or len(set(named)) != len(named):
-            raise RoundRefused("a round has at least one table, and nobody at two")
+        has_byes = any(key[0] == paired.number for key in self.byes)
+        if not (named or has_byes) or len(set(named)) != len(named):
+            raise RoundRefused("a round has at least one table or bye, and nobody at two tables")
         for entrant in named:
             if not self._entrant(entrant).active and not self.format.fixed_field:
                 raise RoundRefused(f"{entrant} has withdrawn and cannot be paired")

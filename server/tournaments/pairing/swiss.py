@@ -5,7 +5,7 @@ By FIDE's basic rules (handbook C.04.1) a forfeited race is not a meeting, so th
 bye. Late entrants start with no points. The tournament ends early if fewer than two entrants are left.
 
 Entrants who have a bye on request or from the director are not paired. By the same rules a full-point bye stands in the way of a
-pairing-allocated one, and a half-point bye does not. If nobody else were left, there would be no table, so then the byes do not count.
+pairing-allocated one, and a half-point bye does not. If nobody else is left, because others have withdrawn, the round has no table.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Swiss(Format):
             return None
         scores, number = self._scores(crosstable), len(crosstable.rounds) + 1
         present = [entrant for entrant in crosstable.active if (number, entrant) not in crosstable.byes]
-        return seat(number, pair([contender(scores, entrant) for entrant in present or crosstable.active]))
+        return seat(number, pair([contender(scores, entrant) for entrant in present]) if present else ())
 
     def standings(self, crosstable: Crosstable) -> tuple[RankedEntrant, ...]:
         return rank(crosstable, self._scores(crosstable), self.tie_breaks)

@@ -292,6 +292,10 @@ def test_a_bye_on_request_is_told_to_whoever_has_it_and_below_the_tables_and_in_
     assert "a bye in round 2" not in "\n".join(page(first, "tables"))
     between = replace(first, phase="between")
     assert "You have a bye in round 2: ½." in "\n".join(page(between, "tables"))
+    # Everybody who was left had one, so the round has no table.
+    assert [line.strip() for line in page(between, "tables") if "Byes on request" in line or "No round" in line] == [
+        "Byes on request: Clara 1."
+    ]
     waiting = page(tournaments.told("check-in", byes=byes), "standings")
     assert next(line for line in waiting if " Clara" in line).rstrip().endswith("bye")
 

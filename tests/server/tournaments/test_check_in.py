@@ -9,6 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from protocol.server_messages import Error
 from protocol.tournament_messages import (
+    AskBye,
     Called,
     CheckIn,
     CheckInDue,
@@ -22,8 +23,11 @@ from protocol.tournament_messages import (
 )
 from server.rooms.member import PlayerName
 from server.tournaments import commands
+from server.tournaments.audit import audit_tournament
 from server.tournaments.commands import OWN_DECISIONS
+from server.tournaments.documents import state_of
 from server.tournaments.events import CheckedIn, CheckInExtended, Entered
+from server.tournaments.views import document
 from tests.server.tournaments.venue import FAST, Venue, records, refused
 
 
@@ -59,6 +63,32 @@ async def test_no_bot_takes_the_name_of_an_entrant(venue: Venue) -> None:
     await ann.ask(StartTournament(id=identity))
     state = await venue.over(identity)
     assert [person.name for person in state.people.values()] == ["Ann", "Random 2", "random 1", "random 3", "random 4"]
+
+
+async def test_those_who_have_a_bye_keep_it_where_nobody_else_has_come_and_the_tournament_goes_on_with_the_next_round(venue: Venue) -> None:
+    ann, ben, cleo, dan = await venue.people("Ann", "Ben", "Cleo", "Dan", habit="keen")
+    identity = await ann.make(replace(FAST, rounds=3, byes=1, check_in_s=60, pause_s=30), ann, ben, cleo, dan)
+    await ann.ask(StartTournament(id=identity))
+    await ann.ask(AskBye(id=identity, round=1))
+    await ben.ask(AskBye(id=identity, round=1))
+    await trio.sleep(61)
+    state = venue.state(identity)
+    assert (state.phase, state.round) == ("between", 1)
+    assert not state.wanted()
+    await ann.check_in(identity)
+    await ben.check_in(identity)
+    state = await venue.over(identity)
+    assert (state.round, state.missed) == (3, {})
+    assert [len(records(venue, identity, number)) for number in (1, 2, 3)] == [0, 1, 1]
+    told = document(state)
+    assert (
+        next(entry.text for entry in told.log if entry.kind == "pair") == "Round 1 is paired: no table, and byes for Ann (½) and Ben (½)."
+    )
+    assert sum(row.half_points for row in told.standings) == 2 * 1 + 2 * 2
+    audit_tournament(told, [record for number in (2, 3) for record in records(venue, identity, number)])
+    made = venue.store.tournament(identity)
+    assert made is not None
+    assert state_of(made, venue.log(identity)) == state
 
 
 async def test_when_all_are_here_nobody_waits_for_the_time(venue: Venue) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.tournaments.pairing.crosstable import Crosstable, RoundRefused, UnknownEntrant
-from server.tournaments.pairing.rounds import RaceResult, Round
+from server.tournaments.pairing.rounds import RaceResult, Round, seat
 from server.tournaments.pairing.swiss import Swiss, contender
 from server.tournaments.pairing.tie_breaks import score
 from tests.server.tournaments.fields import (
@@ -188,11 +188,27 @@ def test_byes_to_come_go_with_whoever_withdraws_and_those_that_were_had_stay() -
     assert next(row.points for row in back.standings if row.entrant == "a") == 0.5
 
 
-def test_where_everybody_who_is_left_has_a_bye_all_are_paired_and_nobody_has_one() -> None:
-    tournament = field_of(Swiss(1), 3).give_bye("a", 1, 1).give_bye("b", 1, 2).withdraw("c")
+def test_where_everybody_who_is_left_has_a_bye_the_round_has_no_table_and_all_score_theirs() -> None:
+    tournament = field_of(Swiss(2), 4).give_bye("a", 1, 1).give_bye("b", 1, 2).withdraw("c").withdraw("d")
     paired = pair_next(tournament)
-    assert [pairing.entrants for pairing in paired.rounds[-1].pairings] == [("a", "b")]
+    assert paired.rounds == (Round(1, ()),)
+    assert paired.byes == {(1, "a"): 1, (1, "b"): 2}
+    assert paired.open_races == ()
+    following = run_round(pair_next(paired), better_seed_wins)
+    assert [pairing.entrants for pairing in following.rounds[-1].pairings] == [("b", "a")]
+    assert {row.entrant: row.points for row in following.standings if not row.withdrawn} == {"a": 1.5, "b": 1.0}
+
+
+def test_a_round_without_tables_and_without_byes_is_refused() -> None:
+    with pytest.raises(RoundRefused, match="at least one table or bye"):
+        field_of(Swiss(1), 2).give_bye("a", 2, 1).pair(Round(1, ()))
+
+
+def test_a_round_in_which_whoever_had_a_bye_was_paired_all_the_same_is_taken_as_it_is_stored() -> None:
+    """As earlier servers paired it where nobody else was left."""
+    paired = field_of(Swiss(1), 2).give_bye("a", 1, 1).give_bye("b", 1, 2).pair(seat(1, [("a", "b")]))
     assert paired.byes == {}
+    assert [race.pairing.entrants for race in paired.open_races] == [("a", "b")]
 
 
 def test_whoever_is_left_alone_by_the_byes_of_others_has_the_pairing_allocated_one() -> None:
