@@ -64,7 +64,8 @@ from server.tournaments.tables import race_options
 from server.tournaments.views import LiveTable
 
 OWN_DECISIONS: Final = 100
-"""Who has caused so many events about themselves, by entering, checking in and leaving, cannot enter again."""
+"""Who has caused so many events about themselves, by entering, checking in, asking for byes and leaving, can do none of it again by
+themselves, except leave."""
 
 OWN_DECISIONS_OF_ALL: Final = 5_000
 """After so many of all entrants together, nobody who has left comes back by themselves. Several times what 256 of them need. Who comes for
@@ -141,7 +142,7 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
             return _check_in(state, _entrant(state, asker.id), nonce)
         case AskBye(round=number, ask=ask):
             entrant = _entrant(state, asker.id)
-            _check_own_decisions(state, entrant)
+            _check_own_byes(state, entrant)
             return _settled_by(state, asked_bye(state, entrant, number, ask=ask))
         case _:
             if asker.id != state.director:
@@ -198,6 +199,13 @@ def _check_own_decisions(state: TournamentState, player: str) -> None:
         raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")
     if own and state.own_decisions >= OWN_DECISIONS_OF_ALL:
         raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let you in")
+
+
+def _check_own_byes(state: TournamentState, player: str) -> None:
+    """The same for byes, which are counted apart: whoever asks for them again and again keeps nobody from coming back. Raises Refusal."""
+    asked = [entry.author for entry in state.log if isinstance(entry.event, ByeGiven) and entry.author == entry.event.entrant]
+    if state.people[player].own_decisions >= OWN_DECISIONS or (player in asked and len(asked) >= OWN_DECISIONS_OF_ALL):
+        raise Refusal(ErrorCode.NOT_NOW, "byes have been asked for too often; its director can still give or take away one")
 
 
 def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -> Decision:
@@ -416,8 +424,9 @@ def _settled_by(state: TournamentState, event: CheckedIn | Withdrawn | ByeGiven)
     """The event; and the first round at once, if that was the last entrant who was waited for, so that nobody is waited for."""
     if state.stage == "check-in":
         after = state.after(event, at_ms=state.since_ms)
-        # If only bots are left, keep waiting: they do not mind, and somebody may still come.
-        if not after.awaited and any(after.people[entrant].bot is None for entrant in after.crosstable.active):
+        racing = [entrant for entrant in after.crosstable.active if (1, entrant) not in after.crosstable.byes]
+        # If only bots would race, keep waiting: they do not mind, and somebody may still come.
+        if not after.awaited and any(after.people[entrant].bot is None for entrant in racing):
             events, can_be_paired = _settle_field(after)
             if can_be_paired:
                 return Decision((event, *events), pairs=True)

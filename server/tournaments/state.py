@@ -116,8 +116,8 @@ class TournamentState:
     they follow from the field. shuffles: one per round. numbers: of the shuffle, for tables that are past the first one. race_ids: by
     table. missed: the rounds in which each entrant has missed their table, since they last entered. people: everybody who ever entered, in
     that order. names: their `name_key`s. forgotten: the rows of the crosstable that it no longer has. own_decisions: those of all people,
-    with the forgotten. given_away: the tables that were forfeited as their entrant withdrew, by the number of that event. called_before:
-    names, by the number of the event that corrected them.
+    with the forgotten, without byes. given_away: the tables that were forfeited as their entrant withdrew, by the number of that event.
+    called_before: names, by the number of the event that corrected them.
     """
 
     id: str
@@ -261,7 +261,8 @@ class TournamentState:
             # Whoever was just forgotten counts as nobody when they come again.
             own = 0 if author in changed.forgotten else changed.people[author].own_decisions + 1
             people = {**changed.people, author: replace(changed.people[author], own_decisions=own)}
-            changed = replace(changed, people=people, own_decisions=self.own_decisions + 1)
+            # Whoever asks for byes and takes them back uses up nothing that others need.
+            changed = replace(changed, people=people, own_decisions=self.own_decisions + (not isinstance(event, ByeGiven)))
         # Once over, a round stays over, because its secret is public.
         if changed.shuffles and not changed.is_round_over and not changed.crosstable.open_races:
             *before, last = changed.shuffles

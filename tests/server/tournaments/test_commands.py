@@ -499,7 +499,7 @@ def test_whoever_has_a_bye_in_the_first_round_is_not_waited_for_in_the_check_in_
         state = state.after(CheckedIn(entrant, "ab" * 16), at_ms=3)
     last = decide(state, Asker("e", "E", None), CheckIn(id="ABCDEF", nonce="cd" * 16))
     assert last == Decision((CheckedIn("e", "cd" * 16),), pairs=True)
-    # The same where the last one who is waited for has a bye.
+    # The same where the last one who is waited for asks for a bye.
     asked = decide(state, Asker("e", "E", None), AskBye(id="ABCDEF", round=1))
     assert asked == Decision((ByeGiven("e", 1, 1),), pairs=True)
     begun = paired(state.after_all(asked.events, at_ms=4, author="e"))
@@ -508,6 +508,34 @@ def test_whoever_has_a_bye_in_the_first_round_is_not_waited_for_in_the_check_in_
     # They can give their part of the later shuffles still.
     late = decide(begun, Asker("a", "A", None), CheckIn(id="ABCDEF", nonce="ef" * 16))
     assert late.events == (CheckedIn("a", "ef" * 16),)
+
+
+def test_a_bye_does_not_end_a_check_in_in_which_only_bots_would_race() -> None:
+    bots = [Entered(f"bot:random:{number}", f"random {number}", None, "random") for number in (1, 2, 3)]
+    state = entered(replace(SWISS, check_in_s=3600), "a").after_all([*bots, CheckInOpened()], at_ms=2)
+    asked = decide(state, Asker("a", "A", None), AskBye(id="ABCDEF", round=1))
+    assert asked == Decision((ByeGiven("a", 1, 1),))
+    # Nor does it if the last one without a bye leaves.
+    both = entered(replace(SWISS, check_in_s=3600), *"ab").after_all([*bots, CheckInOpened(), ByeGiven("a", 1, 1)], at_ms=2)
+    assert decide(both, Asker("b", "B", None), LeaveTournament(id="ABCDEF")) == Decision((Withdrawn("b"),))
+    assert decide(both, Asker("b", "B", None), CheckIn(id="ABCDEF", nonce="ab" * 16)).pairs
+    # When the time is over, it goes on.
+    assert when_due(state.after_all(asked.events, at_ms=3, author="a")).pairs
+
+
+def test_whoever_asks_for_byes_again_and_again_keeps_nobody_from_entering_leaving_and_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "OWN_DECISIONS_OF_ALL", 20)
+    state = entered(SWISS, *"abce")
+    for _ in range(10):
+        state = ask(ask(state, "a", 1), "a", 1, ask=False)
+    assert state.own_decisions == 0
+    with pytest.raises(Refusal, match="too often"):
+        ask(state, "a", 1)
+    state = ask(state, "b", 1)
+    with pytest.raises(Refusal, match="Byes have been asked for too often; its director can still give or take away one"):
+        ask(state, "b", 1, ask=False)
+    state = state.after(Withdrawn("c"), at_ms=3, author="c")
+    assert decide(state, Asker("c", "C", None), EnterTournament(id="ABCDEF")).events == (Returned("c"),)
 
 
 def test_the_log_and_the_document_say_who_has_a_bye_and_the_document_is_true() -> None:
