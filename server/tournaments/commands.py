@@ -59,17 +59,19 @@ from server.tournaments.events import (
 )
 from server.tournaments.pairing.crosstable import Refused, TableRace, UnknownEntrant
 from server.tournaments.pairing.rounds import RaceResult
-from server.tournaments.state import STAGE_SENTENCES, NotNow, PlacesTaken, TournamentState
+from server.tournaments.state import STAGE_SENTENCES, NotNow, Person, PlacesTaken, TournamentState
 from server.tournaments.tables import race_options
 from server.tournaments.views import LiveTable
 
 OWN_DECISIONS: Final = 100
-"""Who has caused so many events about themselves, by entering, checking in, asking for byes and leaving, can do none of it again by
-themselves, except leave."""
+"""Who has caused so many events about themselves, by entering, checking in, asking for byes and leaving, cannot enter or ask again."""
 
 OWN_DECISIONS_OF_ALL: Final = 5_000
 """After so many of all entrants together, nobody who has left comes back by themselves. Several times what 256 of them need. Who comes for
 the first time, or is forgotten, always may: otherwise a few who come and go under ever new names would keep everybody out."""
+
+RENAMES: Final = 5
+"""Of each entrant. More than slips of the pen need, and each name stays in the log."""
 
 NEWCOMERS_OF_PLACE: Final = 512
 """From one address so many may come who are not in the crosstable. Twice what a tournament takes at most: they may all be in one hall."""
@@ -253,6 +255,8 @@ def _renamed(state: TournamentState, entrant: str, wanted: str, reason: str) -> 
         raise Refusal(ErrorCode.DECISION_REFUSED, f"they are called {name} already")
     if name_key(name) != name_key(person.name) and name_key(name) in state.names:
         raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody else in it is called {name}", path="$.name")
+    if sum(isinstance(entry.event, EntrantRenamed) and entry.event.entrant == entrant for entry in state.log) >= RENAMES:
+        raise Refusal(ErrorCode.DECISION_REFUSED, f"the name of {person.name} has been corrected {RENAMES} times, and stays")
     return Decision((EntrantRenamed(entrant, name, reason),))
 
 
@@ -399,9 +403,16 @@ def _entry(state: TournamentState, asker: Asker, code: str | None) -> Event:
     if (asker.id == state.director or asker.id in state.directed) and _has_boards_key(state, asker.id):
         raise Refusal(ErrorCode.DECISION_REFUSED, "you have the key to the boards of all tables, so you cannot play")
     # Entrants keep the name under which they entered, although they may have given it up since.
-    if name_key(asker.name) in state.names:
+    if (key := name_key(asker.name)) in state.names and any(_entered_as(person) == key for person in state.people.values()):
         raise Refusal(ErrorCode.DECISION_REFUSED, f"somebody has entered as {asker.name}; change your name first")
     return Entered(asker.id, asker.name, asker.rating)
+
+
+def _entered_as(person: Person) -> str | None:
+    """The key of the name under which they entered, if they still have it. None: the director gave them another. On the server it may be
+    somebody else's, and it does not keep these out."""
+    key = name_key(person.name)
+    return key if not person.entered_as or name_key(person.entered_as) == key else None
 
 
 def _as_heard(code: str) -> bytes:

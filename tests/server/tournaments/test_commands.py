@@ -28,7 +28,7 @@ from server.store.port import name_key
 from server.tournaments import commands
 from server.tournaments.audit import BadTournament, audit_tournament
 from server.tournaments.byes import MOST_BYES
-from server.tournaments.commands import OWN_DECISIONS, Asker, Decision, TournamentCommand, decide, when_due
+from server.tournaments.commands import OWN_DECISIONS, RENAMES, Asker, Decision, TournamentCommand, decide, when_due
 from server.tournaments.events import (
     NO_CHECK_IN,
     BoardsKeyGiven,
@@ -271,14 +271,38 @@ def test_the_director_corrects_a_name_to_one_that_nobody_else_in_it_has() -> Non
     assert caught.value.code is ErrorCode.NOT_THE_DIRECTOR
 
 
-def test_a_name_that_was_corrected_is_free_again_and_the_right_one_is_taken() -> None:
+def test_a_name_that_was_corrected_is_free_again_and_the_right_one_keeps_out_nobody_whose_name_it_is() -> None:
     state = entered(OPTIONS, *"ab").after(EntrantRenamed("a", "Ann"), at_ms=2)
-    assert decide(state, Asker("c", "A", None), EnterTournament(id="ABCDEF")).events == (Entered("c", "A", None),)
-    with pytest.raises(Refusal, match="somebody has entered as ANN"):
-        decide(state, Asker("c", "ANN", None), EnterTournament(id="ABCDEF"))
+    for name in ("A", "ANN"):
+        assert decide(state, Asker("c", name, None), EnterTournament(id="ABCDEF")).events == (Entered("c", name, None),)
+    # Nobody else is given it, or has it twice by entering.
+    with pytest.raises(Refusal, match="somebody else in it is called ANN"):
+        decide(state, DIRECTOR, RenameEntrant(id="ABCDEF", entrant="b", name="ANN"))
+    both = state.after(Entered("c", "ANN", None), at_ms=3)
+    with pytest.raises(Refusal, match="somebody has entered as ann"):
+        decide(both, Asker("e", "ann", None), EnterTournament(id="ABCDEF"))
+    # It was written another way, and is the one under which they entered.
+    spelled = state.after(EntrantRenamed("b", "b"), at_ms=3)
+    with pytest.raises(Refusal, match="somebody has entered as B"):
+        decide(spelled, Asker("c", "B", None), EnterTournament(id="ABCDEF"))
     # Whoever left and comes back is called so still.
     back = state.after(Withdrawn("a"), at_ms=3).after(Returned("a"), at_ms=4)
     assert back.people["a"].name == "Ann"
+
+
+def test_a_name_is_corrected_a_few_times_and_not_without_end() -> None:
+    state = entered(OPTIONS, *"ab")
+
+    def corrected(entrant: str, name: str) -> TournamentState:
+        return state.after_all(decide(state, DIRECTOR, RenameEntrant(id="ABCDEF", entrant=entrant, name=name)).events, at_ms=2)
+
+    for number in range(RENAMES):
+        state = corrected("a", f"Ann {number}")
+    with pytest.raises(Refusal, match="the name of Ann 4 has been corrected 5 times, and stays"):
+        corrected("a", "Ann")
+    assert corrected("b", "Ben").people["b"].name == "Ben"
+    # As a log of an earlier server may have it.
+    assert state.after(EntrantRenamed("a", "Ann"), at_ms=3).people["a"].name == "Ann"
 
 
 def test_a_director_gives_no_result_that_no_race_can_have() -> None:
