@@ -1,4 +1,4 @@
-"""Checks the document of a tournament, alone or with records of its races: shuffles, results, points, tie-breaks, places.
+"""Checks the document of a tournament, alone or with records of its races: shuffles, results, byes, points, tie-breaks, places.
 
 The first error found is raised as `BadTournament`. Who was paired with whom, and whether entrants were at their tables, is not checked,
 because the document cannot show it.
@@ -16,10 +16,11 @@ from protocol.fairness import commitment, shared_nonce
 from protocol.record import BadRecord, Record
 from protocol.tournaments import RoundDocument, TableDocument, TableResult, TournamentDocument
 from server.race.audit import audit
-from server.tournaments.log_text import checked_in_text
+from server.tournaments.log_text import bye_text, byes_text, checked_in_text
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.formats import format_of
 from server.tournaments.pairing.rounds import Entrant, Pairing, RaceResult, Round
+from server.tournaments.pairing.tie_breaks import FULL_POINT
 from server.tournaments.tables import result_of_seats
 from server.tournaments.views import standings_rows, told_result
 
@@ -57,6 +58,7 @@ def audit_tournament(document: TournamentDocument, records: Iterable[Record] = (
     """records: those of its races that are at hand. Raises BadTournament."""
     told = _check_shuffles(document)
     _check_standings(document)
+    _check_byes(document)
     places = {race: (paired, table) for paired in document.rounds for table in paired.tables for race in table.race_ids}
     seen: set[str] = set()
     ruled = 0
@@ -137,6 +139,35 @@ def _check_standings(document: TournamentDocument) -> None:
         for field in row.__struct_fields__:
             if (written := getattr(row, field)) != (right := getattr(due, field)):
                 raise BadTournament(f"standings, place {due.place}: {field} is {written!r} but {right!r} follows from the results")
+
+
+def _check_byes(document: TournamentDocument) -> None:
+    """Also those of rounds to come, which score nothing until these are paired."""
+    logged = {entry.text for entry in document.log if entry.kind == "bye"}
+    entrants = {entrant.id: entrant for entrant in document.entrants}
+    seen: set[tuple[int, str]] = set()
+    for bye in document.byes:
+        entrant = entrants.get(bye.entrant)
+        where = f"bye of {entrant.name if entrant is not None else bye.entrant} in round {bye.round}"
+        if entrant is None or document.options.format != "swiss" or bye.half_points not in (1, FULL_POINT):
+            raise BadTournament(f"{where}: there is no such bye")
+        if (bye.round, bye.entrant) in seen:
+            raise BadTournament(f"{where}: it is there twice")
+        seen.add((bye.round, bye.entrant))
+        gone_after = entrant.withdrawn_after if entrant.withdrawn else None
+        if bye.round < entrant.first_round or (gone_after is not None and gone_after < bye.round):
+            raise BadTournament(f"{where}: they were not in it then")
+        tables = document.rounds[bye.round - 1].tables if bye.round <= len(document.rounds) else ()
+        if any(bye.entrant in (table.first, table.second) for table in tables):
+            raise BadTournament(f"{where}: they had a table")
+        granted = {bye_text(entrant.name, bye.round, bye.half_points, is_asked=is_asked) for is_asked in (False, True)}
+        if document.log and not logged & granted:
+            raise BadTournament(f"{where}: the log does not have it")
+    pairs = [entry.text for entry in document.log if entry.kind == "pair"]
+    for paired, text in zip(document.rounds, pairs, strict=False):
+        had = [(entrants[bye.entrant].name, bye.half_points) for bye in document.byes if bye.round == paired.number]
+        if not text.endswith(f"{byes_text(had)}.") or (not had and " for " in text):
+            raise BadTournament(f"round {paired.number}: its byes are not those of the log")
 
 
 def _crosstable(document: TournamentDocument) -> Crosstable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from protocol.text import counted, listed
@@ -78,7 +79,7 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0, author: s
         case EntrantRenamed(name=name):
             return f"{state.called_before.get(number, 'An entrant')} is called {name} from now on."
         case ByeGiven(entrant, in_round, half_points):
-            return f"{name_of(state, entrant)} {_bye(half_points, is_asked=author == entrant)} round {in_round}."
+            return bye_text(name_of(state, entrant), in_round, half_points, is_asked=author == entrant)
         case RoundPaired(paired):
             tables = counted(len(paired.pairings), "table") if paired.pairings else "no table"
             return f"Round {paired.number} is paired: {tables}{_byes_of(state, paired.number)}."
@@ -105,17 +106,22 @@ def sentence(state: TournamentState, event: Event, *, number: int = 0, author: s
     assert_never(event)
 
 
-def _bye(half_points: int, *, is_asked: bool) -> str:
+def bye_text(name: str, in_round: int, half_points: int, *, is_asked: bool) -> str:
+    """It is read back by the audit."""
     if not half_points:
-        return "takes back the bye in" if is_asked else "has no bye any more in"
+        return f"{name} {'takes back the bye in' if is_asked else 'has no bye any more in'} round {in_round}."
     kind = f"a {'half' if half_points == 1 else 'full'}-point bye in"
-    return f"asks for {kind}" if is_asked and half_points == 1 else f"is given {kind}"
+    return f"{name} {'asks for' if is_asked and half_points == 1 else 'is given'} {kind} round {in_round}."
 
 
 def _byes_of(state: TournamentState, number: int) -> str:
-    """`, and byes for Ann (½) and Ben (1)`."""
     byes = {entrant: points for (in_round, entrant), points in state.crosstable.byes.items() if in_round == number}
-    names = [f"{name_of(state, entrant)} ({'½' if points == 1 else '1'})" for entrant, points in byes.items()]
+    return byes_text((name_of(state, entrant), points) for entrant, points in byes.items())
+
+
+def byes_text(byes: Iterable[tuple[str, int]]) -> str:
+    """`, and byes for Ann (½) and Ben (1)`, from names and half points; empty for none. It is read back by the audit."""
+    names = [f"{name} ({'½' if points == 1 else '1'})" for name, points in byes]
     return f", and {'a bye' if len(names) == 1 else 'byes'} for {listed(names)}" if names else ""
 
 

@@ -18,12 +18,13 @@ from protocol.fairness import shared_nonce
 from protocol.record import Record, from_json, to_json
 from protocol.record import sealed as with_digest
 from protocol.tournament_messages import CorrectResult, Decided, LeaveTournament, StartTournament
-from protocol.tournaments import TableResult, TournamentDocument
+from protocol.tournaments import TableResult, TournamentBye, TournamentDocument
 from server.cli.commands import app
+from server.tournaments import audit
 from server.tournaments.audit import BadTournament, audit_tournament, read_tournament
-from server.tournaments.events import NO_CHECK_IN, Entered, Finished, ResultEntered, RoundPaired, Withdrawn
+from server.tournaments.events import NO_CHECK_IN, ByeGiven, Entered, Finished, ResultEntered, RoundPaired, Withdrawn
 from server.tournaments.pairing.rounds import RaceResult, seat
-from server.tournaments.views import document
+from server.tournaments.views import document, standings_rows
 from tests.server.tournaments.fields import randoms
 from tests.server.tournaments.test_state import OPTIONS, played, state_with
 from tests.server.tournaments.venue import FAST, Venue
@@ -39,6 +40,52 @@ def test_the_document_of_any_tournament_is_true(kind: str, chance: Random) -> No
     told = read_tournament(msgspec.json.encode(document(state)))
     assert told is not None
     assert audit_tournament(told).rounds == sum(shuffle.over_at_ms is not None for shuffle in state.shuffles)
+
+
+def with_byes(told: TournamentDocument, *byes: tuple[int, str, int]) -> TournamentDocument:
+    """The same with other byes, and with the standings that follow."""
+    forged = replace(told, byes=tuple(TournamentBye(round=number, entrant=entrant, half_points=points) for number, entrant, points in byes))
+    return replace(forged, standings=standings_rows(audit._crosstable(forged).standings))
+
+
+def test_byes_are_those_that_were_had_and_no_others() -> None:
+    """a has a full point in round 1, b asks for half a point in round 2, e is late, and f leaves. Round 3 is to come."""
+    state = state_with(replace(OPTIONS, rounds=3)).after_all([Entered(each, each.upper(), None) for each in "abcdf"], at_ms=5)
+    state = state.after(ByeGiven("a", 1, 2), at_ms=6, author=state.director).after(ByeGiven("b", 2, 1), at_ms=6, author="b")
+    state = state.after_all([ByeGiven("c", 2, 1), ByeGiven("c", 2, 0), ByeGiven("d", 3, 1)], at_ms=6, author=state.director)
+    for number in (1, 2):
+        paired = state.settled()[0].next_round()
+        assert paired is not None
+        state = state.after(RoundPaired(paired, 3), at_ms=7)
+        for race in state.crosstable.open_races:
+            state = state.after(ResultEntered(number, race.pairing.table, 1, RaceResult("first", (52, 10))), at_ms=8)
+        if number == 1:
+            state = state.after_all([Entered("e", "E", None), Withdrawn("f")], at_ms=9)
+    told = document(state)
+    true = (1, "a", 2), (2, "b", 1), (3, "d", 1)
+    assert with_byes(told, *true) == told
+    audit_tournament(told)
+    assert any("c" in (table.first, table.second) for table in told.rounds[1].tables)
+    forgeries = {
+        ((1, "a", 2), (2, "b", 7)): "bye of B in round 2: there is no such bye",
+        ((1, "a", 2), (2, "b", -3)): "there is no such bye",
+        ((1, "a", 2), (2, "x", 1)): "bye of x in round 2: there is no such bye",
+        ((1, "a", 2), (2, "b", 2)): "bye of B in round 2: the log does not have it",
+        (*true, (1, "e", 1)): "bye of E in round 1: they were not in it then",
+        (*true, (2, "f", 1)): "bye of F in round 2: they were not in it then",
+        (*true, (2, "c", 1)): "bye of C in round 2: they had a table",
+        (*true, (3, "c", 1)): "bye of C in round 3: the log does not have it",
+        (*true, (3, "d", 1)): "bye of D in round 3: it is there twice",
+        ((2, "b", 1), (3, "d", 1)): "round 1: its byes are not those of the log",
+        ((1, "a", 2), (3, "d", 1)): "round 2: its byes are not those of the log",
+    }
+    for byes, why in forgeries.items():
+        with pytest.raises(BadTournament, match=why):
+            audit_tournament(with_byes(told, *byes))
+    with pytest.raises(BadTournament, match="bye of A in round 1: there is no such bye"):
+        audit_tournament(with_byes(replace(told, options=replace(told.options, format="session"), tie_breaks=("cards-home",)), *true))
+    # Of what is there without a log it is only said that it can be.
+    audit_tournament(replace(told, log=()))
 
 
 def test_documents_of_older_servers_list_who_never_came_and_place_both_first_of_a_final_without_players() -> None:
