@@ -13,12 +13,14 @@ from typing import Annotated
 import msgspec
 import typer
 
-from client.cli.ending import MISUSED, fail
+from client.cli.ending import MISUSED, complain, fail
 from client.cli.looks import prints
 from client.cli.options import Force, Json, Url, address_of
 from client.cli.running import print_json, print_sentence, there_already, write_new
 from client.connection.address import Address
+from client.connection.errors import LinkError
 from client.connection.http import (
+    NotAPage,
     PageRefused,
     fetch_patiently,
     fetch_record,
@@ -152,7 +154,7 @@ def export(
     """Save a tournament: entrants, rounds, results, standings.
 
     It includes the log, and the secrets of finished rounds, so that their shuffles can be checked: carpet verify does that, with the
-    records of its races if they are there too.
+    records of its races if they are there too. With --records again, it gets what the folder lacks.
     """
     address, id_ = address_of(url), tournament_id(tournament)
     if csv and records:
@@ -161,10 +163,11 @@ def export(
         fail("--records saves many files, so it needs a folder.", MISUSED)
 
     target = file or (id_ if records else f"{id_}.{'csv' if csv else 'json'}")
-    if target != "-" and not force and os.path.lexists(target):
+    goes_on = records and _is_export_of(id_, Path(target))
+    if target != "-" and not (force or goes_on) and os.path.lexists(target):
         there_already(target)
     if records:
-        _export_records(address, fetch_tournament(address, id_), Path(target), force=force)
+        _export_records(address, fetch_tournament(address, id_), Path(target), force=force, goes_on=goes_on)
         return
     if csv:
         text = fetch_standings_table(address, id_)
@@ -185,32 +188,51 @@ def _as_text(document: TournamentDocument) -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode() + "\n"
 
 
-def _export_records(address: Address, document: TournamentDocument, folder: Path, *, force: bool) -> None:
-    """Save the document and the records of its races. It is a failure if one of them cannot be had, but the others are saved."""
-    races = folder / "races"
+def _is_export_of(tournament: str, folder: Path) -> bool:
+    """Whether the folder was made by an export of this tournament, perhaps one that did not get everything."""
     try:
-        races.mkdir(parents=True, exist_ok=force)
-    except OSError as error:
-        fail(f"{races} cannot be made: {error.strerror or error}.")
+        return msgspec.json.decode((folder / "tournament.json").read_bytes(), type=TournamentDocument).id == tournament
+    except (OSError, msgspec.DecodeError, UnicodeError, RecursionError):
+        return False
+
+
+def _export_records(address: Address, document: TournamentDocument, folder: Path, *, force: bool, goes_on: bool) -> None:
+    """Save the document and the records of its races. It is a failure if one of them cannot be had, but the others are saved.
+
+    goes_on: whether a former export of it is there, of which the records are kept: they never change. force: fetch those again too.
+    """
+    races = folder / "races"
     told = [paired for paired in document.rounds if paired.secret is not None]
+    wanted: dict[Path, tuple[str, str]] = {}
     places = [(paired.number, table.table, race) for paired in told for table in paired.tables for race in table.race_ids]
-    missing: list[str] = []
     for number, table, race in places:
         if not is_race_id(race):
             fail(f"What {address.place} sent is not a tournament: it has a race without an id.")
+        wanted[races / f"round-{number:02}-table-{table:02}-{race}.json"] = (race, f"round {number}, table {table}, race {race}")
+    try:
+        races.mkdir(parents=True, exist_ok=force or goes_on)
+    except OSError as error:
+        fail(f"{races} cannot be made: {error.strerror or error}.")
+    # First, since it marks the folder as an export that the next one may go on with, however this one ends.
+    write_new(folder / "tournament.json", _as_text(document), force=force or goes_on)
+    missing = 0
+    for file, (race, where) in wanted.items():
+        if goes_on and not force and file.is_file():
+            continue
         try:
             record = fetch_patiently(partial(fetch_record, address, race))
-        except PageRefused as refused:
-            missing.append(f"round {number}, table {table}, race {race}: {refused}")
+        except (PageRefused, NotAPage, LinkError) as error:
+            complain(f"carpet: no record of {where}: {error}")
+            missing += 1
             continue
-        write_new(races / f"round-{number:02}-table-{table:02}-{race}.json", to_json(record) + "\n", force=force)
-    write_new(folder / "tournament.json", _as_text(document), force=force)
-    print_sentence(f"Tournament {document.id} and {counted(len(places) - len(missing), 'record')} of its races are in {folder}.")
+        write_new(file, to_json(record) + "\n", force=force)
+    print_sentence(f"Tournament {document.id} and {counted(len(wanted) - missing, 'record')} of its races are in {folder}.")
     if len(told) < len(document.rounds):
         print_sentence(f"Round {document.rounds[-1].number} is not over: nobody gets its records before it is.")
     print_sentence(f"To check all of it: carpet verify {shlex.quote(str(folder / 'tournament.json'))} {shlex.quote(str(races))}/*.json")
     if missing:
-        fail(f"{counted(len(missing), 'record')} could not be had; the first is of {missing[0]}")
+        again = shlex.join(["carpet", "tournament", "export", address.typed, document.id, str(folder), "--records"])
+        fail(f"{counted(missing, 'record')} could not be had; to try again, for what is missing: {again}")
 
 
 def tournament_id(typed: str) -> str:

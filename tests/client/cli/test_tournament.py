@@ -10,10 +10,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from client.cli import tournament
+from client.cli import tournament, tournament_pages
 from client.cli.tournament_pages import listing_lines, log_lines, standings_lines, table_list
+from client.connection.address import Address
+from client.connection.errors import Unreachable
+from client.connection.http import fetch_record
 from client.local.tournament_client import NoSuchEntrant, NoSuchTable, entrant_named, table_asked_for, verdict_of
-from protocol.record import from_json, sealed, to_json
+from protocol.record import Record, from_json, sealed, to_json
 from protocol.tournament_messages import CorrectResult, CreateTournament, Decided
 from protocol.tournaments import (
     EntrantDocument,
@@ -232,21 +235,84 @@ def test_the_records_of_all_rounds_that_are_over_are_exported_into_a_folder(
     assert sorted(file.name for file in (folder / "races").iterdir()) == [f"round-01-table-01-{race}.json" for race in RACES]
     assert [from_json(file.read_text()).id for file in sorted((folder / "races").iterdir())] == list(RACES)
     assert msgspec.json.decode((folder / "tournament.json").read_bytes(), type=TournamentDocument) == raced()
-    again = run(capsys, "tournament", "export", server.url, ID, str(folder), "--records")
-    assert (again.status, "exists already" in again.sentence) == (1, True)
-    assert run(capsys, "tournament", "export", server.url, ID, str(folder), "--records", "--force").status == 0
 
 
-def test_a_record_that_cannot_be_had_is_said_and_the_others_are_saved(
+OTHERS_ANSWER = {
+    "a refusal": problem("410 Gone", "That race came to nothing."),
+    "what is no record": page(b'{"odd": 1}'),
+    "half a record": page(to_json(record()).encode())[:2000],
+    "a connection that breaks off": b"",
+}
+
+
+@pytest.mark.parametrize("answer", OTHERS_ANSWER.values(), ids=OTHERS_ANSWER)
+def test_records_that_cannot_be_had_are_named_and_the_others_saved_and_the_next_export_gets_only_what_is_missing(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path, answer: bytes
+) -> None:
+    whole, folder = telling(raced(), *RACES), tmp_path / "open"
+    server.script = lambda target: answer if RACES[0] in target else whole(target)
+    again = f"carpet tournament export {server.url.removeprefix('ws://')} {ID} {folder} --records"
+    ran = run(capsys, *again.split()[1:])
+    assert ran.status == 1
+    first, last = ran.err.splitlines()
+    assert first.startswith(f"carpet: no record of round 1, table 1, race {RACES[0]}: ")
+    assert last == f"carpet: 1 record could not be had; to try again, for what is missing: {again}"
+    assert ran.out.startswith(f"Tournament {ID} and 1 record of its races are in {folder}.\n")
+    assert [file.name for file in (folder / "races").iterdir()] == [f"round-01-table-01-{RACES[1]}.json"]
+    assert msgspec.json.decode((folder / "tournament.json").read_bytes(), type=TournamentDocument) == raced()
+
+    server.script = whole
+    server.asked.clear()
+    mended = run(capsys, *again.split()[1:])
+    assert (mended.status, mended.err) == (0, "")
+    assert mended.out.startswith(f"Tournament {ID} and 2 records of its races are in {folder}.\n")
+    assert server.asked == [f"/tournaments/{ID}.json", f"/races/{RACES[0]}.json"]
+    assert len(list((folder / "races").iterdir())) == 2
+
+
+def test_an_export_goes_on_after_a_record_for_which_the_server_could_not_be_reached(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: PageServer, tmp_path: Path
+) -> None:
+    def fetch(address: Address, race: str) -> Record:
+        if race == RACES[0]:
+            raise Unreachable("Nothing answers there now.")
+        return fetch_record(address, race)
+
+    monkeypatch.setattr(tournament_pages, "fetch_record", fetch)
+    server.script = telling(raced(), *RACES)
+    ran = run(capsys, "tournament", "export", server.url, ID, str(tmp_path / "open"), "--records")
+    assert (ran.status, f"{RACES[0]}: Nothing answers there now.\n" in ran.err) == (1, True)
+    assert [file.name for file in (tmp_path / "open" / "races").iterdir()] == [f"round-01-table-01-{RACES[1]}.json"]
+
+
+def test_a_later_export_into_the_same_folder_has_the_tournament_as_it_stands_then_and_force_fetches_all_again(
     capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
 ) -> None:
-    server.script = telling(raced(), RACES[1])
     folder = tmp_path / "open"
-    ran = run(capsys, "tournament", "export", server.url, ID, str(folder), "--records")
-    assert ran.status == 1
-    assert f"1 record could not be had; the first is of round 1, table 1, race {RACES[0]}: " in " ".join(ran.err.split())
-    assert [file.name for file in (folder / "races").iterdir()] == [f"round-01-table-01-{RACES[1]}.json"]
-    assert (folder / "tournament.json").exists()
+    command = ("tournament", "export", server.url, ID, str(folder), "--records")
+    server.script = telling(raced(is_over=False))
+    assert run(capsys, *command).status == 0
+    server.script = telling(raced(), *RACES)
+    assert run(capsys, *command).status == 0
+    assert msgspec.json.decode((folder / "tournament.json").read_bytes(), type=TournamentDocument) == raced()
+    assert len(list((folder / "races").iterdir())) == 2
+    server.asked.clear()
+    assert run(capsys, *command, "--force").status == 0
+    assert len(server.asked) == 3
+
+
+def test_a_folder_of_something_else_is_refused_unless_forced(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+) -> None:
+    server.script = telling(raced(), *RACES)
+    for name, content in (("none", None), ("no-json", b"notes"), ("other", msgspec.json.encode(replace(raced(), id="PLMNBV")))):
+        folder = tmp_path / name
+        folder.mkdir()
+        if content is not None:
+            (folder / "tournament.json").write_bytes(content)
+        ran = run(capsys, "tournament", "export", server.url, ID, str(folder), "--records")
+        assert (ran.status, "exists already" in ran.sentence) == (1, True)
+        assert run(capsys, "tournament", "export", server.url, ID, str(folder), "--records", "--force").status == 0
 
 
 def test_no_record_is_asked_for_before_its_round_is_over_nor_by_what_is_no_id(
