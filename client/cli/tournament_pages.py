@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
+from time import sleep
 from typing import Annotated
 
 import msgspec
@@ -28,6 +29,7 @@ from client.connection.http import (
     fetch_tournament,
     fetch_tournaments,
 )
+from client.connection.notice import NOTICE_S
 from client.text.formatting import clock_text
 from client.text.tables import table_lines
 from client.text.tournaments import (
@@ -209,6 +211,9 @@ def _export_records(address: Address, document: TournamentDocument, folder: Path
         if not is_race_id(race):
             fail(f"What {address.place} sent is not a tournament: it has a race without an id.")
         wanted[races / f"round-{number:02}-table-{table:02}-{race}.json"] = (race, f"round {number}, table {table}, race {race}")
+    # They would be taken for this tournament's by the command that checks it.
+    if others := sorted(file.name for file in races.glob("*.json") if file not in wanted):
+        fail(f"{races / others[0]} is no record of tournament {document.id} as it stands: move it away, or name another folder.")
     try:
         races.mkdir(parents=True, exist_ok=force or goes_on)
     except OSError as error:
@@ -220,19 +225,29 @@ def _export_records(address: Address, document: TournamentDocument, folder: Path
         if goes_on and not force and file.is_file():
             continue
         try:
-            record = fetch_patiently(partial(fetch_record, address, race))
+            record = fetch_patiently(partial(fetch_record, address, race), partial(_wait, address))
         except (PageRefused, NotAPage, LinkError) as error:
             complain(f"carpet: no record of {where}: {error}")
             missing += 1
             continue
         write_new(file, to_json(record) + "\n", force=force)
-    print_sentence(f"Tournament {document.id} and {counted(len(wanted) - missing, 'record')} of its races are in {folder}.")
+    saved = len(wanted) - missing
+    print_sentence(f"Tournament {document.id} and {counted(saved, 'record')} of its races are in {folder}.")
     if len(told) < len(document.rounds):
         print_sentence(f"Round {document.rounds[-1].number} is not over: nobody gets its records before it is.")
-    print_sentence(f"To check all of it: carpet verify {shlex.quote(str(folder / 'tournament.json'))} {shlex.quote(str(races))}/*.json")
+    # A pattern that fits no file is an error, or is taken for a file's name.
+    records = f" {shlex.quote(str(races))}/*.json" if saved else ""
+    print_sentence(f"To check all of it: carpet verify {shlex.quote(str(folder / 'tournament.json'))}{records}")
     if missing:
         again = shlex.join(["carpet", "tournament", "export", address.typed, document.id, str(folder), "--records"])
         fail(f"{counted(missing, 'record')} could not be had; to try again, for what is missing: {again}")
+
+
+def _wait(address: Address, seconds: float) -> None:
+    """Wait until the server takes requests again. Not a word of the single seconds by which it slows down whoever asks for much."""
+    if seconds > NOTICE_S:
+        complain(f"carpet: the server at {address.place} wants a pause; going on in {seconds:.0f} seconds.")
+    sleep(seconds)
 
 
 def tournament_id(typed: str) -> str:

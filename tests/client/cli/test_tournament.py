@@ -301,6 +301,48 @@ def test_a_later_export_into_the_same_folder_has_the_tournament_as_it_stands_the
     assert len(server.asked) == 3
 
 
+def test_before_any_record_can_be_had_the_tournament_alone_is_to_be_checked(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+) -> None:
+    server.script = telling(raced(is_over=False))
+    ran = run(capsys, "tournament", "export", server.url, ID, str(tmp_path / "open"), "--records")
+    assert ran.out.splitlines()[-1] == f"To check all of it: carpet verify {tmp_path}/open/tournament.json"
+
+
+def test_a_record_that_is_not_this_tournaments_is_named_and_left_alone_and_nothing_saved_beside_it(
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+) -> None:
+    folder = tmp_path / "open"
+    command = ("tournament", "export", server.url, ID, str(folder), "--records")
+    server.script = telling(raced(), *RACES)
+    assert run(capsys, *command).status == 0
+    before = {file: file.read_bytes() for file in folder.rglob("*.json")}
+    other = replace(raced().rounds[0].tables[0], race_ids=RACES[1:])
+    server.script = telling(replace(raced(), rounds=(replace(raced().rounds[0], tables=(other,)),)), *RACES)
+    for options in ((), ("--force",)):
+        ran = run(capsys, *command, *options)
+        assert ran.status == 1
+        assert ran.sentence.startswith(f"carpet: {folder}/races/round-01-table-01-{RACES[0]}.json is no record of tournament {ID} ")
+        assert {file: file.read_bytes() for file in folder.rglob("*.json")} == before
+
+
+def test_an_export_that_is_told_to_wait_says_for_how_long_unless_it_is_a_second(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, server: PageServer, tmp_path: Path
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(tournament_pages, "sleep", waited.append)
+    whole, pauses = telling(raced(), *RACES), [60, 1]
+
+    def script(target: str) -> bytes:
+        busy = target.startswith("/races/") and pauses
+        return page(b"", status="429 Many", headers=f"Retry-After: {pauses.pop(0)}\r\n") if busy else whole(target)
+
+    server.script = script
+    ran = run(capsys, "tournament", "export", server.url, ID, str(tmp_path / "open"), "--records")
+    assert (ran.status, waited) == (0, [60, 1])
+    assert ran.err == f"carpet: the server at {server.url.removeprefix('ws://')} wants a pause; going on in 60 seconds.\n"
+
+
 def test_a_folder_of_something_else_is_refused_unless_forced(
     capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
 ) -> None:
