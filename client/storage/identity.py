@@ -170,7 +170,7 @@ class IdentityStore:
     def keep(self, url: str, identity: Identity, *, asked: str = "", last: bool = True) -> None:
         """Remember `identity` for the server of `url`; from now on the name `asked` leads to it. last: they are the default from now on.
 
-        Raises IdentityError.
+        Without it, a server that is new here stands before all others, as if visited before them. Raises IdentityError.
         """
         if identity.token is None:
             return
@@ -179,8 +179,10 @@ class IdentityStore:
             place = place_of(document.servers, url)
             before = document.servers.get(place) or Server(name="", tokens={})
             after = before.with_aside(identity).with_player(identity, asked=asked, last=last)
-            others = {url: server for url, server in document.servers.items() if url != place or not last}
-            return structs.replace(document, servers={**others, place: after})
+            others = {url: server for url, server in document.servers.items() if url != place}
+            if not last and place in document.servers:
+                return structs.replace(document, servers={**document.servers, place: after})
+            return structs.replace(document, servers={**others, place: after} if last else {place: after, **others})
 
         self.change(kept)
 

@@ -44,6 +44,19 @@ def test_the_server_visited_last_stands_last_and_one_that_did_not_let_anybody_in
         store.keep(url, Identity("bert", url))
     store.keep(other, Identity("bert", other), last=False)
     assert list(store.read().servers) == [other, third, URL]
+    store.keep("ws://new.example:1", Identity("cleo", "new"), last=False)
+    assert list(store.read().servers) == ["ws://new.example:1", other, third, URL]
+
+
+def test_a_first_visit_that_is_refused_does_not_change_what_the_player_is_called_where_they_have_not_been(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARPET_HOME", str(tmp_path))
+    store = IdentityStore(tmp_path)
+    store.keep(URL, Identity("Anna", "a"))
+    store.keep("ws://other.example:1", Identity("Bob", "b"), asked="Bob", last=False)
+    assert default_name() == "Anna"
+    assert store.identity("ws://other.example:1", "Bob").token == "b"
 
 
 def test_two_names_on_one_machine_are_two_players(store: IdentityStore) -> None:
