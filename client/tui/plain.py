@@ -30,6 +30,13 @@ HELP: Final = (
     "stop: end your race; the cards you brought home count. resign: give up. leave: leave the room. quit: end it all.",
     "Questions are answered with y or n, or a number.",
 )
+WATCHERS_HELP: Final = (
+    "Enter alone or hint: what can be typed now. cards: the tables, as late as they may be told.",
+    "score: everybody's cards home, and the clock.",
+    "t and words: say something to all who watch; players see it afterwards.",
+    "leave: stop watching this race. quit: end it all.",
+    "Questions are answered with y or n, or a number.",
+)
 WORDS: Final = {
     "home": Command.SEND_HOME,
     **dict.fromkeys(("g", "G"), Command.SEND_ALL),
@@ -156,7 +163,7 @@ class Lines:
             case "" | "hint":
                 return question_lines(scene) or [hint_line(scene) or NOTHING]
             case "help" | "?":
-                return [*HELP]
+                return [*(WATCHERS_HELP if scene.model.room is None and scene.ui.watch is not None else HELP)]
             case "cards" if room is not None and view is not None:
                 return table_lines(view, scene.model.board(room, view))
             case "cards" if scene.model.room is None:

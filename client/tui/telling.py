@@ -21,7 +21,7 @@ from client.tui.race import outcome, result
 from client.tui.race.invitation import invitation
 from client.tui.race.racing import situation
 from client.tui.race.waiting import waited_for
-from client.tui.race.watching import NOTHING
+from client.tui.race.watching import NO_BOARDS, NOTHING
 from client.tui.scene import PROMPT_LABELS, Scene, clean_long, clock_line, race_of_series, rules_name, shown_room
 from client.tui.step import Step
 from protocol.seat_ends import end_among, word_among
@@ -233,15 +233,32 @@ def table_lines(view: View, board: Board) -> list[str]:
 
 
 def watched_lines(scene: Scene) -> list[str]:
-    """The tables of a race that is watched, as late as they may be shown; empty if none is, or none may be yet."""
+    """The tables of a race that is watched, as late as they may be shown, or why none is; empty if no race is."""
     watch, lines = scene.ui.watch, []
     if watch is None or watch.room is None:
         return []
-    for board in sorted(watch.boards, key=lambda board: board.seat):
-        after = f"after {counted(board.ply, 'move')}" if board.ply else "before the first move"
-        lines += [f"{seat_name(watch.room.seats[board.seat])}, {after}:"]
-        lines += table_lines(board.view, scene.model.board(watch.room, board.view))
-    return lines
+    # By the seats of the room: a server may send a board of a seat that there is not.
+    for info in watch.room.seats:
+        if (board := watch.board(info.seat)) is not None:
+            after = f"after {counted(board.ply, 'move')}" if board.ply else "before the first move"
+            lines += [f"{seat_name(info)}, {after}:"]
+            lines += table_lines(board.view, scene.model.board(watch.room, board.view))
+    return lines or [_no_tables(scene, watch.room)]
+
+
+def _no_tables(scene: Scene, room: RoomModel) -> str:
+    """Why no table of a race that is watched can be told, and from when on one can."""
+    if room.hides_boards:
+        return NO_BOARDS
+    if room.phase == "over":
+        return "No table of this race is left to tell."
+    if room.phase != "racing":
+        return "No table may be told yet: the race has not begun."
+    late_s = room.options.delay_s
+    left_ms = late_s * 1000 - race_clock_ms(room.started_at_ms, scene.clock_ms)
+    # Those that would tell of a card which somebody has yet to turn come later still.
+    first = f", the first in {counted(-(-left_ms // 1000), 'second')}" if left_ms > 0 else ""
+    return f"No table may be told yet: they are told {counted(late_s, 'second')} late{first}."
 
 
 def score_line(scene: Scene, room: RoomModel) -> str:

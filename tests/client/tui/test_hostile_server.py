@@ -24,6 +24,7 @@ from client.tui.scene import scene_of
 from client.tui.screens import SCREENS
 from client.tui.start import StartHome, StartLesson, StartMatch, StartRace, StartTournaments, UiSettings
 from client.tui.step import QUIET_MS
+from client.tui.telling import Teller, watched_lines
 from client.tui.terminal import canvas_of
 from client.tui.ui_state import first_ui
 from client.tui.view import body_times, head_times, is_running, view, with_head
@@ -64,6 +65,7 @@ class Visitor:
             nonce=lambda: "00" * 16,
             carry_out=self._carry_out,
         )
+        self._teller = Teller()
         self._before: tuple[tuple[int, int], Picture] | None = None
 
     def _carry_out(self, effect: Effect) -> None:
@@ -108,9 +110,10 @@ class Visitor:
         self.draw()
 
     def draw(self) -> Picture:
-        """Draw everything as the app does, and look at what a terminal would get."""
+        """Draw and tell everything as the app does, and look at what a terminal would get."""
         size = self.driver.ui.size
         scene = scene_of(self.driver.state, self.driver.ui, self.now_ms, colours=self.dice.choice((1, 16, 256, 2**24)))
+        assert all(line.isprintable() for line in (*self._teller.told(scene), *watched_lines(scene)))
         picture = view(scene, size)
         check(picture, size)
         check(with_head(picture, scene, size), size)

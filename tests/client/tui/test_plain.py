@@ -16,7 +16,8 @@ from client.connection.events import Back, Connecting, Lost
 from client.state.store import Event, Model, ReadySent
 from client.state.watching import WatchModel
 from client.text.formatting import card_words
-from client.tui.plain import HELP, NOTHING, WELCOME, Hands, Lines
+from client.tui.plain import HELP, NOTHING, WATCHERS_HELP, WELCOME, Hands, Lines
+from client.tui.race.watching import NO_BOARDS
 from client.tui.scene import scene_of
 from client.tui.start import UiSettings
 from client.tui.telling import WATCHING, Teller, score_line, table_lines, watched_lines
@@ -39,7 +40,7 @@ from protocol.room_events import (
     Unseated,
 )
 from protocol.server_messages import Left, WaitingMatch
-from protocol.views import ChatLine, RaceOptions, SeatState
+from protocol.views import ChatLine, RaceOptions, SeatState, SeriesOptions
 from protocol.watch_messages import WatchedEvent
 from tests.client import scenes, tables, watched
 from tests.client.tui.hands import UP, Run, answer, running, settled
@@ -266,6 +267,28 @@ def test_a_watched_race_is_told_as_it_goes_with_the_tables_when_asked_and_its_re
     assert not any("deal checks out" in line for line in told)
 
 
+def tables_told(watch: WatchModel, now_ms: int = watched.NOW_MS) -> list[str]:
+    return watched_lines(scene_of(scenes.at_home(), replace(Ui(settings=PLAIN), watch=watch), now_ms))
+
+
+def test_a_table_of_a_seat_that_the_watched_race_has_not_is_not_told() -> None:
+    told = tables_told(watched.after(watched.watched()))
+    assert tables_told(watched.after(watched.watched(), watched.late(5))) == told
+
+
+def test_before_a_watched_table_may_be_told_whoever_asks_hears_why_and_from_when_on() -> None:
+    begun = watched.after(watched.watched(boards=0, elapsed_ms=2_700))
+    assert tables_told(begun) == ["No table may be told yet: they are told 10 seconds late, the first in 8 seconds."]
+    assert tables_told(begun, watched.NOW_MS + 20_000) == ["No table may be told yet: they are told 10 seconds late."]
+    waiting = watched.after(watched.watched(boards=0, phase="waiting", elapsed_ms=None))
+    assert tables_told(waiting) == ["No table may be told yet: the race has not begun."]
+    over = watched.later(begun, watched.event(Result(version=8, record=scenes.record())))
+    assert tables_told(over) == ["No table of this race is left to tell."]
+    swap = RaceOptions(series=SeriesOptions(format="swap", races=2))
+    hidden = watched.racing(boards=0, options=swap, series=scenes.standing((0, 0), 0))
+    assert tables_told(hidden) == [NO_BOARDS]
+
+
 def test_in_a_series_the_score_waits_for_the_series_to_be_counted() -> None:
     model = scenes.between()
     assert model.room is not None
@@ -388,6 +411,19 @@ async def test_what_can_be_asked_is_answered_and_asks_the_server_nothing(keys: I
         assert (await typist.types("score"))[0].endswith("Home, of 52: you 18, Benedikt 18.")
         assert [*HELP] == await typist.types("help")
         assert typist.run.link.taken() == []
+
+
+@pytest.mark.usefixtures("mock_clock")
+async def test_whoever_watches_is_told_the_commands_of_those_who_watch(keys: IO[bytes], capsys: pytest.CaptureFixture[str]) -> None:
+    async with running(settings=PLAIN) as run:
+        typist = Typist(run, keys, capsys)
+        await run.say(UP, scenes.welcome(), watched.watched(boards=0, elapsed_ms=0))
+        assert WATCHING in typist.heard()
+        run.link.taken()
+        assert await typist.types("help") == [*WATCHERS_HELP]
+        assert (await typist.types("cards"))[0].startswith("No table may be told yet: ")
+        assert (await typist.types("score"))[0].startswith("0:0")
+        assert run.link.taken() == []
 
 
 @pytest.mark.usefixtures("mock_clock")
