@@ -119,7 +119,7 @@ async def remove(url: str, tournament: str, who: str, *, back: bool, reason: str
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         entrant = entrant_named(told, who, back=back)
         await link.ask(RemoveEntrant(id=tournament, entrant=entrant, remove=not back, reason=reason), Decided)
-        return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
+        return _name_in(told, entrant)
 
 
 async def rename(url: str, tournament: str, who: str, to: str, *, reason: str, name: str | None) -> tuple[str, str]:
@@ -129,8 +129,8 @@ async def rename(url: str, tournament: str, who: str, to: str, *, reason: str, n
         entrant = entrant_named(told, who, back=None)
         await link.ask(RenameEntrant(id=tournament, entrant=entrant, name=to, reason=reason), Decided)
         now = await link.ask(FollowTournament(id=tournament), Tournament)
-        before, after = (next(clean_name(each.name) for each in seen.entrants if each.id == entrant) for seen in (told, now))
-        return before, after
+        # They may have left since: it is decided all the same.
+        return _name_in(told, entrant), _name_in(now, entrant) or clean_name(to)
 
 
 async def give_bye(url: str, tournament: str, who: str, number: int, *, half_points: int, reason: str, name: str | None) -> str:
@@ -142,7 +142,7 @@ async def give_bye(url: str, tournament: str, who: str, number: int, *, half_poi
         told = await link.ask(FollowTournament(id=tournament), Tournament)
         entrant = entrant_named(told, who)
         await link.ask(GiveBye(id=tournament, entrant=entrant, round=number, half_points=half_points, reason=reason), Decided)
-        return next(clean_name(each.name) for each in told.entrants if each.id == entrant)
+        return _name_in(told, entrant)
 
 
 def entrant_named(told: Tournament, who: str, *, back: bool | None = False) -> str:
@@ -162,6 +162,11 @@ def entrant_named(told: Tournament, who: str, *, back: bool | None = False) -> s
     names = ", ".join(clean_name(entrant.name) for entrant in some) or "nobody"
     does = "has entered" if back is None else "has withdrawn" if back else "plays"
     raise NoSuchEntrant(f"Nobody called {clean_name(who)} {does} there; who {does}: {names}.")
+
+
+def _name_in(told: Tournament, entrant: str) -> str:
+    """The name of an entrant by id; empty if they are not in the tournament."""
+    return next((clean_name(each.name) for each in told.entrants if each.id == entrant), "")
 
 
 def verdict_of(text: str) -> TableResult | None:

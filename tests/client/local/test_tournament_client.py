@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from msgspec.structs import replace
 from trio.testing import MockClock
 
 from client.connection.client import open_link
@@ -14,17 +15,17 @@ from client.connection.errors import LinkError, RequestRefused
 from client.connection.events import Identity
 from client.connection.request import NotKnown
 from client.local import sitting
-from client.local.tournament_client import decide
+from client.local.tournament_client import decide, rename
 from client.storage.identity import IdentityStore
 from protocol.client_messages import WhoAmI
 from protocol.errors import ErrorCode
 from protocol.server_messages import YouAre
-from protocol.tournament_messages import CreateTournament, Decided, LeaveTournament, PauseTournament
+from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, LeaveTournament, PauseTournament, RenameEntrant
 from protocol.tournaments import TournamentOptions
 from tests.client import scenes
 from tests.client.connection.linking import URL
 from tests.client.fake_server import FakeServer
-from tests.client.tournament_scenes import ID
+from tests.client.tournament_scenes import ID, told
 
 ELSEWHERE = "ws://elsewhere.example:7777"
 CREATE = CreateTournament(options=TournamentOptions(name="Open"), code=None)
@@ -112,3 +113,27 @@ async def test_a_command_that_is_refused_leaves_the_last_server_and_the_default_
         nursery.cancel_scope.cancel()
     assert list(store.read().servers) == [ELSEWHERE, URL]
     assert store.read().servers[URL].name == "bert"
+
+
+async def test_whoever_is_renamed_and_then_not_in_the_tournament_any_more_is_called_as_was_decided(
+    store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.keep(URL, Identity("anna", "token-1", "p1"))
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+
+        async def answer() -> None:
+            line = await server.line()
+            asked = await line.heard()
+            assert isinstance(asked, WhoAmI)
+            await line.say(YouAre(player="p1", name="anna", ref=asked.ref))
+            await line.greet(token="token-1")
+            for reply in (told(), Decided(id=ID, number=1, ref=0), told(entrants=told().entrants[1:])):
+                heard = await line.heard()
+                assert isinstance(heard, FollowTournament | RenameEntrant)
+                await line.say(replace(reply, ref=heard.ref))
+
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
+        nursery.start_soon(answer)
+        first = told().entrants[0]
+        assert await rename(URL, ID, first.id, "Berta", reason="", name=None) == (first.name, "Berta")
+        nursery.cancel_scope.cancel()
