@@ -390,9 +390,11 @@ def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothi
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.press("Enter")
         newcomer.wait_for_text(".part", "You have entered as ")
-        newcomer.open(page(fast_server, "/play"))
-        newcomer.wait_for_text(".ways", "Make a link")
+        newcomer.open(page(fast_server, "/ladder"))
         director.decide("start-tournament", id=tournament)
+        jim.hear_of("called")
+        # Of a table that waited before the page was opened there is a link.
+        newcomer.open(page(fast_server, "/play"))
         newcomer.wait_for_text(".play > .notice.actions", "Round 1: your table against Jim waits for you. Be there and ready within 9:")
         newcomer.press("Go to your table")
         newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within 9:")
@@ -542,6 +544,40 @@ ANSWER_AND_LOSE = """
     WebSocket.prototype.send = send;
     dispatchEvent(new Event('offline'));
 """
+
+
+def test_whoever_sits_at_the_menu_is_taken_to_their_table_though_they_had_sat_at_none_since_it_was_opened(
+    newcomer: Browser, fast_server: str
+) -> None:
+    with Entrant(fast_server, "Sigrid") as director, Entrant(fast_server, "Torben") as other:
+        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 20}
+        tournament = director.create("Missed", **options)
+        other.enter(tournament)
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.press("Enter")
+        newcomer.wait_for_text(".part", "You have entered as ")
+        newcomer.open(page(fast_server, "/ladder"))
+        director.decide("start-tournament", id=tournament)
+        other.hear_of("called")
+        # They do not follow the link to the table that waits already.
+        newcomer.open(page(fast_server, "/play"))
+        newcomer.wait_for_text(".call", "Round 1: your table against Torben waits for you.")
+        other.go_to_table()
+        promise = "When the next round is paired, this page takes you to your table."
+        newcomer.wait_for_text(".became", promise)
+        newcomer.expect(lambda now: now.address, page(fast_server, "/play"))
+        director.decide("pair-round", id=tournament, round=2)
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
+        newcomer.expect(breaches, [])
+
+
+def test_whoever_loads_the_page_anew_between_two_rounds_is_taken_to_the_next_table(newcomer: Browser, fast_server: str) -> None:
+    with second_round(newcomer, fast_server) as pair:
+        newcomer.driver.refresh()
+        newcomer.wait_for_text(".ways", "Make a link")
+        newcomer.expect(lambda now: now.address, page(fast_server, "/play"))
+        pair()
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
 
 
 def test_a_ruling_whose_answer_was_lost_is_asked_about_if_it_was_not_carried_out(newcomer: Browser, fast_server: str) -> None:

@@ -2,6 +2,8 @@
 // became of the table before, of which whoever forfeits it hears nothing else.
 //
 // Nobody is told that a call stands no longer, or why a table was closed. So the tournament is followed, with the tables of that round.
+//
+// A table that comes while the page is open is gone to by itself. One that waited when it was opened is gone to by its link: they may have left it.
 
 import { announce, clean, clockText, element, setText } from "./dom.js";
 import { HURRY_MS, isInTheMidst, ownPart, ownResultSentence, tableOf, wayTo } from "./entering.js";
@@ -10,6 +12,8 @@ import { isDone } from "./tournaments.js";
 
 /** So long a result is seen before the next table is gone to. */
 const RESULT_MS = 8000;
+/** `ref` of the question whose answer comes after all that a new page is told. */
+const GREETED = 9;
 
 /** @typedef {{id: string, round: number}} Round of a tournament */
 
@@ -26,6 +30,10 @@ export class Call {
   /** What they were told of that. @type {(Round & {result: string, next: string}) | null} */
   #became = null;
   #me = "";
+  /** Whether all was heard that comes with the hello, and what is called from now on is new. */
+  #isGreeted = false;
+  /** The code of the table that they have been taken to, have come to, or found waiting: it is not gone to by itself once more. */
+  goesTo = "";
 
   /** @param {{send: (message: import("carpet-wire").ClientMessage) => boolean}} connection */
   constructor(connection) {
@@ -36,19 +44,22 @@ export class Call {
     this.node = element("p", { class: "notice actions call", hidden: true }, element("span", {}, this.text, this.within), this.go);
   }
 
-  /** @param {import("carpet-wire").ServerMessage} message @param {number} now */
+  /** Returns whether it was an answer to what is asked here. @param {import("carpet-wire").ServerMessage} message @param {number} now */
   hear(message, now) {
+    if ("ref" in message && message.ref === GREETED) return (this.#isGreeted = true);
     if (message.type === "called") this.#take(message, now);
     else if (holds(message)) this.#heldAt ??= now;
     else if (message.type === "tournament") {
       if (message.id === this.#called?.id) this.#look(message, now);
       if (message.id === this.#closed?.id && message.round === this.#closed.round) this.#tell(message);
     }
+    return false;
   }
 
   #take(called, now) {
     const { id, code, round, opponent, until_ms: left } = called;
     this.#called = called;
+    if (!this.#isGreeted) this.goesTo = code;
     this.#set(left, now);
     const isTold = this.#became?.id === id && Boolean(this.#became.result || this.#became.round === round);
     const isAsked = this.#closed?.id === id;
@@ -105,8 +116,13 @@ export class Call {
 
   /** me: the player's id. */
   up(me) {
-    this.#me = me;
     this.#followed = null;
+    if (me !== this.#me) {
+      this.#me = me;
+      this.#isGreeted = false;
+      this.goesTo = "";
+    }
+    if (me && !this.#isGreeted) this.connection.send({ type: "who-am-i", ref: GREETED });
   }
 
   /** With the connection: after the next hello it is repeated, if it still stands. */
@@ -120,10 +136,12 @@ export class Call {
     return this.#called?.code === code && this.#until !== null ? Math.max(this.#until - (this.#heldAt ?? now), 0) : null;
   }
 
-  /** Whether it is time to go to the table that waits: what somebody looks at or writes they may end first, as long as they have time for it.
+  /** Whether it is time to go to the table that waits, which happens once: what somebody looks at or writes they may end first, as long as they have time for it.
    * resultAt: when a result came to be seen that still is. @param {number | null} resultAt @param {number} now */
   isDue(resultAt, now) {
-    const left = this.left(this.#called.code, now);
+    const { code } = this.#called;
+    if (code === this.goesTo) return false;
+    const left = this.left(code, now);
     const isSeen = resultAt === null || now - resultAt >= RESULT_MS || (left !== null && left <= HURRY_MS);
     return isSeen && !isInTheMidst(left);
   }

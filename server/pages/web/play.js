@@ -45,10 +45,6 @@ export class PlayPage {
   #boardAsked = "";
   #lineUntil = 0;
   #beckons = "";
-  /** Whether they have sat at a table of a tournament: then the next one is gone to by itself. */
-  #isPlaying = false;
-  /** The code of the table that they have been taken to, or have come to: it is not gone to by itself once more. */
-  #goesTo = "";
   /** When a result came to be seen that still is. @type {number | null} */
   #resultAt = null;
   /** Told once more at the seat that they are on their way to. */
@@ -156,6 +152,8 @@ export class PlayPage {
   taken() {
     this.player.lost();
     this.call.lost();
+    // Nobody is taken anywhere from here.
+    this.call.up("");
     this.#note("You are playing in another window. A player can have only one.");
     this.here.hidden = false;
     this.#soon();
@@ -166,7 +164,7 @@ export class PlayPage {
     const now = performance.now();
     // Whatever it was refused for: the seat may not have come back yet.
     if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
-    this.call.hear(message, now);
+    if (this.call.hear(message, now)) return;
     if (message.type === "called") this.#beckon("Your table waits");
     if (message.type === "check-in-due") this.#checkInDue(message);
     else if (message.type === "runs") this.ending.showRuns(message, this.#rules.get(message.rules), this.player.room?.ghosts ?? []);
@@ -225,10 +223,7 @@ export class PlayPage {
         this.#note(this.#otherName);
         this.#otherName = "";
         this.elsewhere.hidden = true;
-        if (this.player.room.tournament) {
-          this.#isPlaying = true;
-          this.#goesTo = this.code;
-        }
+        if (this.player.room.tournament) this.call.goesTo = this.code;
         history.replaceState(null, "", `/play/${encodeURIComponent(this.code)}`);
         if (!about.isNew) break;
         announce("You have a seat.");
@@ -282,7 +277,7 @@ export class PlayPage {
     if (!room?.tournament || (isByThemselves && room.isToBegin)) return;
     this.call.closed(room);
     // It may be raced once more.
-    if (!isByThemselves) this.#goesTo = "";
+    if (!isByThemselves) this.call.goesTo = "";
   }
 
   #refused(error) {
@@ -500,7 +495,7 @@ export class PlayPage {
     if (room) this.#resultAt = room.phase === "over" ? this.#resultAt ?? now : null;
     const isBetween = !room || (room.phase === "over" && room.tournament);
     // Once: asked for again, a page that is slow to come would begin anew.
-    if (table && table !== this.#goesTo && this.#isPlaying && isBetween && this.call.isDue(this.#resultAt, now)) location.assign(wayTo(this.#goesTo = table));
+    if (table && isBetween && this.call.isDue(this.#resultAt, now)) location.assign(wayTo(this.call.goesTo = table));
     this.facts.hidden = room?.phase === "racing" && now < this.#lineUntil;
     this.lastLine.hidden = !this.facts.hidden;
     if (!room) return;

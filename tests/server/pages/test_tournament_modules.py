@@ -499,7 +499,8 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         const paired = {{ rounds: [{{ number: 1, open: 0 }}, {{ number: 2, open: 1 }}] }};
         const after = (...steps) => {{
             const followed = [];
-            const call = new Call({{ send: ({{ follow = true, round }}) => followed.push(follow ? round : 0) }});
+            const call = new Call({{
+                send: ({{ type, follow = true, round }}) => type === "follow-tournament" && followed.push(follow ? round : 0) }});
             call.up("me");
             let seat = null;
             for (const step of steps) {{
@@ -552,7 +553,8 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
 def test_the_next_table_is_gone_to_when_the_result_was_seen_and_nothing_is_written_or_there_is_no_time_for_that() -> None:
     script = f"""{DOCUMENT}
         const {{ Call }} = await import(`${{web}}/calling.js`);
-        const call = new Call({{ send() {{}} }});
+        const call = new Call({{ send: ({{ ref }}) => call.hear({{ type: "you-are", ref }}) }});
+        call.up("me");
         const due = (until_ms, resultAt, now, {{ text = "", isAsked = false }} = {{}}) => {{
             document.activeElement = {{ matches: () => true, value: text }};
             document.querySelector = () => (isAsked ? {{}} : null);
@@ -568,6 +570,43 @@ def test_the_next_table_is_gone_to_when_the_result_was_seen_and_nothing_is_writt
         ]));
     """
     assert node(script, None) == [[True, True], [False, True, False, True, False, True], [False, True, False], [False, True]]
+
+
+def test_a_table_that_is_called_to_while_the_page_is_open_is_gone_to_by_itself_and_one_that_waited_by_its_link() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Call }} = await import(`${{web}}/calling.js`);
+        document.querySelector = () => null;
+        const called = (code) => ({{ type: "called", id: "KWPRTM", round: 1, table: 1, code, opponent: "Tom", until_ms: null }});
+        const begun = (me = "me") => {{
+            const asked = [];
+            const call = new Call({{ send: (message) => asked.push(message) }});
+            const hear = (message) => [call.hear(message, 0), message.type === "called" && call.isDue(null, 0)];
+            call.up(me);
+            return {{ call, hear, greeted: () => asked.splice(0).map(({{ type, ref }}) => hear({{ type: "you-are", ref }}) && type) }};
+        }};
+        const [waited, sat, other, cut] = [begun(), begun(), begun("one"), begun()];
+        const said = (page) => [page.call.lost(), page.call.up("me")] && page.greeted();
+        console.log(JSON.stringify([
+            // It comes with the hello, and after a lost connection once more.
+            [waited.hear(called("FIRST")), waited.greeted(), said(waited), waited.hear(called("FIRST")), waited.hear(called("SECOND"))],
+            [sat.greeted(), sat.hear(called("FIRST"))],
+            // The table before was theirs, as they load its result anew.
+            [sat.hear(called("SECOND")), (sat.call.goesTo = "FIRST") && sat.call.isDue(null, 0)],
+            [other.greeted(), other.call.up("two"), other.hear(called("FIRST")), other.greeted(), other.hear(called("SECOND"))],
+            // The connection is lost before the answer.
+            [cut.call.lost(), cut.call.up("me"), cut.hear(called("FIRST")), cut.greeted(), cut.hear(called("SECOND"))],
+            begun("").greeted(),
+        ]));
+    """
+    waits, is_due, asked = [False, False], [False, True], ["who-am-i"]
+    assert node(script, None) == [
+        [waits, asked, [], waits, is_due],
+        [asked, is_due],
+        [is_due, True],
+        [asked, None, waits, asked, is_due],
+        [None, None, waits, asked * 2, is_due],
+        [],
+    ]
 
 
 def test_a_big_screen_says_how_long_somebody_is_waited_for() -> None:
