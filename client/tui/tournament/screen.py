@@ -171,7 +171,9 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
 
 def _without_table(scene: Scene, told: Tournament, own: TournamentEntrant) -> str:
     """What somebody who plays is told of a bye on request, or of the check-in; empty if neither concerns them."""
-    following = len(told.rounds) + (told.phase in ("between", *OPEN_PHASES))
+    # One that is paused once its round is over is between two.
+    is_paused_between = told.phase == "paused" and not any(each.open for each in told.rounds)
+    following = len(told.rounds) + (told.phase in ("between", *OPEN_PHASES) or is_paused_between)
     if (bye := bye_of(told, own.id, following)) is not None:
         return f"You have a bye in round {bye.round}: {points_text(bye.half_points, plain=scene.theme.is_ascii)}. Nobody waits for you."
     return "Press c to check in, or you will be left out." if not own.checked_in and told.phase == "check-in" else ""

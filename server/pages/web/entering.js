@@ -84,7 +84,9 @@ function nextSentence(told, { own, plays, isOver, mine, table }) {
   if (!plays && own) return outSentence(told, own);
   if (!plays && !told.rounds.length) return "To play: enter, check in when it is time, and go to your table.";
   if (!plays) return isFieldClosed(told) ? "" : "You can still enter, and play from the next round on.";
-  const bye = byeOf(told, own.id, told.rounds.length + Number(["registration", "check-in", "between"].includes(told.phase)));
+  // One that is paused once its round is over is between two.
+  const isBetween = ["registration", "check-in", "between"].includes(told.phase) || (told.phase === "paused" && !told.rounds.at(-1)?.open);
+  const bye = byeOf(told, own.id, told.rounds.length + Number(isBetween));
   if (bye) return `You have a bye in round ${bye.round}: ${quarters(2 * bye.half_points)}. Nobody waits for you.`;
   if (!own.checked_in && told.phase === "check-in") return "Check in, or you will be left out.";
   if (told.phase === "registration") return `You have entered as ${clean(own.name)}. The director will ${told.options.check_in_s > 0 ? "open the check-in" : "start it"}.`;

@@ -296,6 +296,11 @@ def test_a_bye_on_request_is_told_to_whoever_has_it_and_below_the_tables_and_in_
     assert [line.strip() for line in page(between, "tables") if "Byes on request" in line or "No round" in line] == [
         "Byes on request: Clara 1."
     ]
+    # One that is paused is between two rounds once no table of the last is open.
+    paused = replace(first, phase="paused")
+    assert "You have a bye in round 2: ½." in "\n".join(page(paused, "tables"))
+    raced = replace(paused, rounds=(tournaments.paired(1, left=1),))
+    assert "a bye in round 2" not in "\n".join(page(raced, "tables"))
     waiting = page(tournaments.told("check-in", byes=byes), "standings")
     assert next(line for line in waiting if " Clara" in line).rstrip().endswith("bye")
 

@@ -882,7 +882,8 @@ def test_the_page_tells_of_byes_on_request_as_the_terminal_does_and_lets_players
         const rounds = roundsOf(null, running), names = new Map();
         console.log(JSON.stringify([
             byesText(running, 2), byesText(running, 1), pathNodes(rounds, "p9", names).map(textOf), pathOf(rounds, "p9").length,
-            asking.map((told) => ownPart(told, "p1").bye), ownPart(asking[2], "p1").sentence]));
+            asking.map((told) => ownPart(told, "p1").bye),
+            ["between", "paused"].map((phase) => ownPart({{ ...asking[2], phase }}, "p1").sentence)]));
     """
     away = TournamentBye(round=2, entrant="p9", half_points=2)
     running = tournament_scenes.running(byes=(away,))
@@ -900,8 +901,8 @@ def test_the_page_tells_of_byes_on_request_as_the_terminal_does_and_lets_players
         *(told(), told(byes=0), told(bye(2, 1)), told(bye(2, 2)), told(bye(1, 1)), told(bye(1, 2)), told(rounds=2)),
         *(told(format="session"), msgspec.structs.replace(told(), phase="over")),
     ]
-    now, before, path, steps, may, sentence = node(script, [msgspec.to_builtins(each) for each in (running, asking)])
+    now, before, path, steps, may, sentences = node(script, [msgspec.to_builtins(each) for each in (running, asking)])
     assert (now, before) == (byes_sentence(running, 2), "")
     assert (path, steps) == (["A bye on request, 1"], 1)
     assert may == ["ask", "", "back", "", "", "ask", "", "", ""]
-    assert sentence == "You have a bye in round 2: ½. Nobody waits for you."
+    assert sentences == ["You have a bye in round 2: ½. Nobody waits for you."] * 2
