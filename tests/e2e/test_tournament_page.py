@@ -580,6 +580,17 @@ def test_whoever_loads_the_page_anew_between_two_rounds_is_taken_to_the_next_tab
         newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
 
 
+def test_what_became_of_a_table_goes_when_its_player_looks_for_another_race_and_the_next_table_is_gone_to_all_the_same(
+    newcomer: Browser, fast_server: str
+) -> None:
+    with second_round(newcomer, fast_server) as pair:
+        newcomer.press("Find an opponent")
+        newcomer.wait_for_text(".parts .summary", "Looking for an opponent")
+        newcomer.expect(lambda now: now.shown(".became"), [False])
+        pair()
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
+
+
 def test_a_ruling_whose_answer_was_lost_is_asked_about_if_it_was_not_carried_out(newcomer: Browser, fast_server: str) -> None:
     with Entrant(fast_server, "Wim") as director, Entrant(fast_server, "Ole") as ole, Entrant(fast_server, "Jens") as jens:
         tournament = director.create("Ruled", format="elimination", check_in_s=0, pause_s=None, no_show_s=600)

@@ -61,8 +61,11 @@ export class Call {
     this.#called = called;
     if (!this.#isGreeted) this.goesTo = code;
     this.#set(left, now);
+    // What is next there is followed no longer, and what an earlier round came to is old.
+    if (this.#became && this.#became.id !== id) this.#became.next = "";
+    else if (this.#became && this.#became.round < round - 1) this.#became = null;
     const isTold = this.#became?.id === id && Boolean(this.#became.result || this.#became.round === round);
-    const isAsked = this.#closed?.id === id;
+    const isAsked = this.#closed?.id === id && this.#closed.round >= round - 1;
     // Whoever has forfeited the table before may have been elsewhere, and this page be a new one.
     if (isTold) this.#closed = null;
     else if (!isAsked) this.#closed = round > 1 ? { id, round: round - 1 } : null;
@@ -86,8 +89,8 @@ export class Call {
     const table = tableOf(told, this.#me);
     const result = table?.result ? ownResultSentence(table, this.#me) : "";
     // The end of a race that they have raced they have seen.
-    const isNews = this.#became || this.#called?.id !== id || table?.result?.forfeit || table?.result?.ruled;
-    this.#became = isNews ? { id, round, result, next: told.round === told.rounds.length ? ownPart(told, this.#me).next : "" } : null;
+    const isNews = this.#became?.id === id || this.#called?.id !== id || table?.result?.forfeit || table?.result?.ruled;
+    if (isNews) this.#became = { id, round, result, next: told.round === told.rounds.length ? ownPart(told, this.#me).next : "" };
     if (this.#called?.id === id || isDone(told)) this.#closed = null;
     const sentence = this.became?.sentence;
     if (sentence && sentence !== before) announce(sentence);
@@ -109,6 +112,11 @@ export class Call {
     this.#became = { ...this.#closed, result: "", next: "" };
   }
 
+  /** They have read what became of their table, and turn to something else. */
+  dismiss() {
+    this.#closed = this.#became = null;
+  }
+
   #set(left, now) {
     this.#until = left === null ? null : now + left;
     this.#heldAt = null;
@@ -119,8 +127,10 @@ export class Call {
     this.#followed = null;
     if (me !== this.#me) {
       this.#me = me;
+      this.#called = null;
       this.#isGreeted = false;
       this.goesTo = "";
+      this.dismiss();
     }
     if (me && !this.#isGreeted) this.connection.send({ type: "who-am-i", ref: GREETED });
   }
@@ -161,7 +171,7 @@ export class Call {
     // Once they race there the call has been followed.
     if (room && room.code === this.#called?.code && !room.isToBegin) this.#called = null;
     // What became of one table is of no interest at the end of another.
-    if (room && !(room.tournament && room.isToBegin)) this.#closed = this.#became = null;
+    if (room && !(room.tournament && room.isToBegin)) this.dismiss();
     this.#follow();
     const called = this.#called;
     this.node.hidden = called === null || called.code === here;

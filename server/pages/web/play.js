@@ -178,6 +178,7 @@ export class PlayPage {
     const { identity } = keeping;
     if (!identity.token) identity.propose(this.name.value || keeping.proposedName());
     this.notice.hidden = true;
+    this.call.dismiss();
     this.player.want(message, options);
     this.#soon();
   }

@@ -487,7 +487,7 @@ def test_a_call_stands_until_the_race_runs_the_table_is_decided_or_the_tournamen
 def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once_and_of_no_race_that_they_have_raced() -> None:
     script = f"""{DOCUMENT}
         const {{ Call }} = await import(`${{web}}/calling.js`);
-        const call = (round) => ({{ type: "called", id: "KWPRTM", name: "Open", round, table: 1, race: 1, code: `CODE-${{round}}`,
+        const call = (round, id = "KWPRTM") => ({{ type: "called", id, name: "Open", round, table: 1, race: 1, code: `CODE-${{round}}`,
             opponent: "Tom", bot: null, until_ms: 45_900 }});
         const room = (round, phase) => ({{ code: `CODE-${{round}}`, isToBegin: phase === "waiting", phase, tournament: "KWPRTM",
             shared: {{ kind: "round", id: `KWPRTM/${{round}}` }} }});
@@ -504,7 +504,9 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
             call.up("me");
             let seat = null;
             for (const step of steps) {{
-                if (step.type) call.hear(step, 1000);
+                if (step.me) call.up(step.me);
+                else if (step.isRead) call.dismiss();
+                else if (step.type) call.hear(step, 1000);
                 else if (step.left) call.closed(step.left);
                 else seat = step.seat;
                 if (step.left) seat = null;
@@ -516,6 +518,8 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         const left = (round, phase = "waiting") => ({{ left: room(round, phase) }});
         const between = {{ phase: "between", rounds: [{{ number: 1, open: 0 }}] }};
         const paused = {{ phase: "paused" }};
+        const second = (result) => ({{ ...told(1, result, paired), id: "QWRTPS" }});
+        const third = {{ rounds: [...paired.rounds.slice(0, 1), {{ number: 2, open: 0 }}, {{ number: 3, open: 1 }}] }};
         console.log(JSON.stringify([
             after(call(1), at(1), left(1), told(1, lost)), after(call(1), at(1), left(1), told(1, won, between)),
             // Before they have come to it.
@@ -528,6 +532,16 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
             after(call(1), at(1), left(1), told(1, null, paused)), after(call(1), at(1), left(1), told(1, null, paused), call(1), at(1)),
             after(call(2), told(1, lost, paired), at(2), at(2, "racing")),
             after(call(1), at(1), left(1), told(1, lost, {{ phase: "ended", log: [{{ kind: "end", reason: "no light" }}] }})),
+            // To another player in the same page, and to who has turned to something else.
+            after(call(1), told(1, lost), {{ me: "other" }}), after(call(1), told(1, lost), {{ isRead: true }}, told(1, lost, between)),
+            // Another tournament calls: the first is followed no longer.
+            after(call(1), told(1, lost), call(1, "QWRTPS")), after(call(1), told(1, lost), call(2, "QWRTPS"), second(raced)),
+            after(call(1), told(1, lost), call(2, "QWRTPS"), second(won)),
+            // The third round is called to before the second is told to be over.
+            after(call(1), told(1, lost), call(2), call(3)), after(call(1), told(1, lost), call(2), call(3), told(2, lost, third)),
+            after(call(1), told(1, lost), call(2), call(3), told(2, raced, third)),
+            // A table that was left, and of which nothing was told yet.
+            after(call(1), at(1), left(1), call(3), told(2, lost, third)),
         ]));
     """
     lost, won = (TableResult(verdict=verdict, forfeit=True) for verdict in ("first", "second"))
@@ -547,6 +561,15 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         ["", [1]],
         ["", [1, 2, 0]],
         [f"{is_lost} Reason: no light.", [1, 0]],
+        ["", [1]],
+        ["", [1, 0]],
+        [is_lost, [1, 0, 1]],
+        [is_lost, [1, 0, 1, 2]],
+        ["Round 1: You won your table by forfeit.", [1, 0, 1, 2]],
+        ["", [1, 2]],
+        [f"Round 2: {is_lost}", [1, 2, 3]],
+        ["", [1, 2, 3]],
+        [f"Round 2: {is_lost}", [1, 2, 3]],
     ]
 
 
