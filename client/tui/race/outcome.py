@@ -62,11 +62,13 @@ def _against_ghosts(room: RoomModel, own: SeatRecord, runs: Runs | None) -> str:
 def _ghost_end(room: RoomModel, number: int, runs: Runs | None) -> tuple[int, int] | None:
     """A ghost's cards home, and when the last of them came; None if it had not ended when this run did, and its own is not known."""
     ghost = room.ghosts[number]
-    if ghost.state in SEAT_ENDS and number < len(room.ghost_points):
-        # When a run that was won counted, and when the last card came, are the same.
-        return ghost.home, next((ms for ms, home in room.ghost_points[number] if home == ghost.home), 0)
     rows = [row for row in runs.rows if row != runs.own and row.name == ghost.name and row.home >= ghost.home] if runs is not None else []
-    return (rows[0].home, rows[0].ended_at_ms if rows[0].state == "won" else rows[0].home_at_ms) if len(rows) == 1 else None
+    if len(rows) == 1:
+        return rows[0].home, rows[0].ended_at_ms if rows[0].state == "won" else rows[0].home_at_ms
+    if ghost.state not in SEAT_ENDS or number >= len(room.ghost_points):
+        return None
+    # When a run that was won counted, and when the last card came, are the same. After a lost connection it was heard too late for that.
+    return ghost.home, next((ms for ms, home in room.ghost_points[number] if home == ghost.home), 0)
 
 
 def _first_two(room: RoomModel) -> tuple[SeatRecord, SeatRecord] | None:

@@ -26,9 +26,9 @@ HOME_MS = 60
 """Between two cards that are sent home one by one."""
 REPEAT_MS = 60
 """Nobody presses a key again after less than this. What comes within the same millisecond was held up on its way."""
-SLOW_REPEAT_MS, EVENLY_MS = 105, 8
-"""A key that is held down comes again after less than SLOW_REPEAT_MS, since keyboards are set to at most 100, and after as long each time,
-give or take EVENLY_MS. A hand can be as fast, but hardly as even."""
+REPEATS_MS, LATE_MS, EVENLY_MS = range(20, 105), 120, 8
+"""A key that is held down comes again after so long, since keyboards are set to 25 to 100, or on an uneven line in less than LATE_MS; and
+after as long each time, give or take EVENLY_MS. A hand can be as fast, but hardly as even."""
 UP, DOWN = "+", "-"
 """Pressed while a card is held: its foundations."""
 
@@ -62,10 +62,11 @@ def turn_stock(step: Step) -> Step:
     would slow down every press.
     """
     gap_ms = step.now_ms - step.ui.turned_ms
-    is_even = gap_ms > 0 and abs(gap_ms - step.ui.turn_gap_ms) <= EVENLY_MS
-    repeat_ms = gap_ms if is_even else step.ui.turn_repeat_ms
-    # On an uneven line some come late, and some at once.
-    repeats = gap_ms < min(SLOW_REPEAT_MS, 2 * repeat_ms)
+    is_even = gap_ms in REPEATS_MS and abs(gap_ms - step.ui.turn_gap_ms) <= EVENLY_MS
+    known_ms = step.ui.turn_repeat_ms
+    # What comes late on an uneven line is followed by some that come at once.
+    repeat_ms = max(gap_ms, known_ms) if is_even else known_ms
+    repeats = is_even or gap_ms < min(LATE_MS, 2 * known_ms)
     is_repeat = repeats or 0 < gap_ms < REPEAT_MS
     step = step.but(turned_ms=step.now_ms, turn_gap_ms=gap_ms, turn_repeat_ms=repeat_ms if repeats else 0)
     return step.note("Too soon after the last s: held down, it turns no further card.") if is_repeat else place(step, "s")

@@ -635,6 +635,13 @@ def test_how_a_ghost_ended_after_ones_own_run_is_read_off_the_board_and_if_that_
     assert headline(room, runs.board("challenge")) == [("title", "Benedikt's ghost won by 12 cards.")]
 
 
+def test_a_ghost_whose_end_was_heard_late_ended_when_the_board_says() -> None:
+    board = runs.board("challenge")
+    (row,) = [row for row in board.rows if row.name == "Benedikt"]
+    heard = [headline(ghosts_room(row.home, at_ms, own=row.home), board) for at_ms in (row.home_at_ms, row.home_at_ms + 60_000)]
+    assert heard[0] == heard[1]
+
+
 def test_of_several_ghosts_it_is_told_how_many_were_beaten() -> None:
     model = runs.over("challenge", 2)
     assert model.room is not None
