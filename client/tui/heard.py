@@ -36,12 +36,12 @@ from client.tui.start import (
     StartTournaments,
     StartYou,
 )
-from client.tui.step import Step
+from client.tui.step import BEGUN_MS, Step
 from client.tui.subscriptions import FOLLOW_REFERENCE, follow, follow_lobby, follow_tournament_view, followed, leave_lobby
 from client.tui.table.playing import HOME_MS, autoplays, play_ahead, take_back
 from client.tui.tournament.form import CREATE_REFERENCE
 from client.tui.tournament_view_state import TournamentView
-from client.tui.ui_state import LeaveFor, Question
+from client.tui.ui_state import Deaf, LeaveFor, Question
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
 from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
@@ -247,8 +247,11 @@ def _cleared(step: Step) -> Step:
     step = step.but(details=False, review=None, replay=None, standing="", prompt=line)
     if (line is None and ui.question is None) or step.state.room is None or step.state.room.phase != "racing":
         return step
-    # The keys are the table's now, but the player may still be typing, or about to answer.
-    step = step.but(prompt=None).come_by_itself()
+    # The keys are the table's now, but the player may still be typing, or about to answer. The clock runs, so the moment never gets longer.
+    # However often a server says that a race begins, a question can be closed. A q may be a letter of the line, though.
+    begun_ms = step.now_ms + BEGUN_MS
+    counting = frozenset({"esc"} if line is not None else {"esc", "q"})
+    step = step.but(prompt=None, deaf=Deaf(begun_ms, begun_ms, counting=counting))
     if line is None:
         return step.note("The race has begun; the question is closed.")
     step = step.but(unsaid=clean_chat(line.text))

@@ -16,6 +16,8 @@ from protocol.client_messages import ClientMessage
 
 RULING_REFERENCE: Final = 2**31 - 8
 """The `ref` of a director's ruling, to know when it is answered. Further ones that wait for an answer have the numbers below it."""
+BEGUN_MS: Final = 700
+"""For so long after a race has begun under a line or a question, what is pressed was meant for that."""
 QUIET_MS: Final = 1000
 """For so long after a screen has come by itself, what is pressed was meant for the one before."""
 APART_MS: Final = 400
@@ -53,9 +55,12 @@ class Step(Struct, frozen=True):
         """The step with a remark about the last key."""
         return self.but(note=words)
 
-    def come_by_itself(self, keys: frozenset[str] | None = None) -> Step:
-        """The step with another screen than a moment before. keys: those which might still be meant for that one, None for all."""
-        return self.but(deaf=Deaf(self.now_ms + QUIET_MS, APART_MS, self.now_ms + LONGEST_MS, keys))
+    def come_by_itself(self, keys: frozenset[str]) -> Step:
+        """The step with another screen than a moment before. keys: those which might still be meant for that one.
+
+        Nobody clicks on and on without looking, so clicks count, unless the last thing that was done was one.
+        """
+        return self.but(deaf=Deaf(self.now_ms + QUIET_MS, self.now_ms + LONGEST_MS, keys, clicks=self.ui.clicked))
 
     @property
     def offline(self) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from client.replay.timeline import TimeLine
 from client.state.store import Notice
@@ -102,22 +101,18 @@ class Followed(Struct, frozen=True):
 
 
 class Deaf(Struct, frozen=True):
-    """For a moment keys do nothing, because they are meant for something else. Each of them makes the moment longer."""
+    """A screen has come by itself: for a moment keys do nothing, because they are meant for the one before."""
 
     until_ms: int
-    apart_ms: int
-    """The least time without a key after which they count again."""
-    end_ms: int | None = None
-    """From then on they count in any case."""
+    """Each of them makes the moment longer ..."""
+    end_ms: int
+    """... but from then on they count in any case."""
     keys: frozenset[str] | None = None
     """Those that do nothing: the ones for the race that has ended. None for all."""
-    pasted: bool = False
-    """They are the letters of a pasted text. Else the screen has come by itself, and clicks do nothing either."""
-
-    def after(self, now_ms: int) -> Deaf:
-        """With a key that came now."""
-        until_ms = max(self.until_ms, now_ms + self.apart_ms)
-        return replace(self, until_ms=until_ms if self.end_ms is None else min(until_ms, self.end_ms))
+    counting: frozenset[str] = frozenset()
+    """Those that count all the same."""
+    clicks: bool = True
+    """Clicks do nothing either."""
 
 
 AT_FIRST: Final = 2
@@ -174,6 +169,10 @@ class Ui(Struct, frozen=True):
     """What is being typed."""
     deaf: Deaf | None = None
     """Why keys do nothing for the moment; None if they count."""
+    pasting_until_ms: int | None = None
+    """Until then keys are the letters of a pasted text, and each of them makes it longer; None if nothing is being pasted."""
+    clicked: bool = False
+    """The last thing that the player did was a click, not a key."""
     help_from: int | None = None
     """The first visible line of the help page; None if it is closed."""
     said: str = ""

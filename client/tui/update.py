@@ -44,10 +44,10 @@ from client.tui.overlays import HELP_KEYS, QUESTION_KEYS, answered, is_large_eno
 from client.tui.prompt import typed_on
 from client.tui.race import racing
 from client.tui.screens import shown
-from client.tui.step import Step
+from client.tui.step import APART_MS, Step
 from client.tui.subscriptions import unsent
 from client.tui.tournament.rulings import asked_again
-from client.tui.ui_state import Deaf, Prompt, Ui
+from client.tui.ui_state import Prompt, Ui
 from protocol.text import clean_chat
 from protocol.tournaments import REASON_LENGTH
 
@@ -56,6 +56,8 @@ def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple
     """The player's side after an action, and the effects to carry out. state: what has been heard, including the action's own event."""
     step = Step(state, ui, now_ms)
     step = asked_again(_unheard(step, action) or _step(step, action))
+    if isinstance(action, Key | Click | PutBack):
+        step = step.but(clicked=not isinstance(action, Key))
     by_hand = not isinstance(action, Heard | Resized | SendNextHome | Rest | Reviewed | Verified | Kept)
     told = (step.ui.note, step.ui.taken_back)
     if any(told) and (by_hand or told != (ui.note, ui.taken_back)):
@@ -68,23 +70,51 @@ def update(state: Model, ui: Ui, action: Action, now_ms: int) -> tuple[Ui, tuple
 
 
 def _unheard(step: Step, action: Action) -> Step | None:
-    """The step for a key or a click that does nothing in this moment, see `Deaf`; None for any other action."""
-    deaf, key = step.ui.deaf, action.key if isinstance(action, Key) else None
-    if deaf is None or step.now_ms >= deaf.until_ms or not isinstance(action, Key | Click | PutBack | Wheel) or key in PASTES:
+    """The step for a key or a click that does nothing in this moment; None for any other action."""
+    if isinstance(action, Key) and action.key in PASTES:
         return None
-    if not deaf.pasted and step.ui.settings.plain:
+    return _pasted(step, action) or _too_soon(step, action)
+
+
+def _pasted(step: Step, action: Action) -> Step | None:
+    """The step for a letter of a pasted text. Among them may be the keys for giving up, and nobody has pressed those."""
+    if step.ui.pasting_until_ms is None or step.now_ms >= step.ui.pasting_until_ms or not isinstance(action, Key):
+        return None
+    step = step.but(pasting_until_ms=step.now_ms + PASTE_MS)
+    if step.ui.prompt is None:
+        return step.note("Pasted text does nothing here.")
+    # A line takes what is pasted into it, but a line break among that does not send it.
+    return step if action.key == "enter" else _step(step, action)
+
+
+def _too_soon(step: Step, action: Action) -> Step | None:
+    """The step for a key or a click that was meant for the screen before, see `Deaf`."""
+    deaf, key = step.ui.deaf, action.key if isinstance(action, Key) else None
+    if deaf is None or step.now_ms >= deaf.until_ms or not isinstance(action, Key | Click | PutBack | Wheel):
+        return None
+    if step.ui.settings.plain:
         # A whole line is meant.
+        return None
+    if key in deaf.counting:
+        # Whoever asks to quit has seen where they are, and answers what that asks.
+        return _step(step.but(deaf=None), action) if key == "q" else None
+    if key is None and not deaf.clicks:
         return None
     if deaf.keys is not None and ((key is not None and key not in deaf.keys) or _is_expected(step)):
         return None
-    step = step.but(deaf=deaf.after(step.now_ms))
+    step = step.but(deaf=replace(deaf, until_ms=min(max(deaf.until_ms, step.now_ms + APART_MS), deaf.end_ms)))
     if step.ui.prompt is not None:
-        # A line takes what is pasted into it, but a line break among that does not send it.
-        return step if deaf.pasted and key == "enter" else _step(step, action)
-    if not deaf.pasted:
-        return step
-    # The letters of a pasted text are keys that nobody has pressed: among them may be those for giving up.
-    return step.note("Pasted text does nothing here.") if key is not None else None
+        return _step(step, action)
+    return step if deaf.keys is None else _told_too_soon(step, action)
+
+
+def _told_too_soon(step: Step, action: Action) -> Step:
+    """The step with a word to whoever has seen the result already and means it."""
+    if isinstance(action, Do):
+        return step.note("Too soon after the end: click again.")
+    key = action.key if isinstance(action, Key) else ""
+    means_something = key in commands(shown(step.state, step.ui).keys)
+    return step.note(f"Too soon after the end: press {KEY_NAMES.get(key, key)} again.") if means_something else step
 
 
 def _is_expected(step: Step) -> bool:
@@ -144,7 +174,7 @@ PASTE_MS = 1000
 
 def _key(step: Step, key: str) -> Step:
     if key in PASTES:
-        return step.but(deaf=Deaf(step.now_ms + PASTE_MS, PASTE_MS, pasted=True) if key == PASTES[0] else None)
+        return step.but(pasting_until_ms=step.now_ms + PASTE_MS if key == PASTES[0] else None)
     # Any key stops cards from being sent home one by one.
     step = step.but(homing=False)
     ui = step.ui

@@ -194,12 +194,59 @@ async def test_keys_of_the_table_count_again_after_a_while_however_fast_they_com
 
 async def test_a_click_that_was_meant_for_the_table_asks_for_no_rematch() -> None:
     async with racing() as run:
+        await run.click("w waste")
+        run.link.taken()
         await run.say(*ends("stopped", "won"))
         await run.click("r: rematch")
         assert run.link.taken() == []
+        assert run.screen.shows("Too soon after the end: click again.")
         await run.later(1)
         await run.click("r: rematch")
         assert run.link.taken() == [Rematch(race=1)]
+
+
+async def test_a_click_on_the_result_counts_at_once_after_a_race_that_was_raced_by_keys() -> None:
+    async with racing() as run:
+        await run.click("w waste")
+        await run.give("tab")
+        run.link.taken()
+        await run.say(*ends("stopped", "won"))
+        await run.click("r: rematch")
+        assert run.link.taken() == [Rematch(race=1)]
+
+
+@pytest.mark.parametrize("key", ["r", "s", "y", "v", "d", "enter"])
+async def test_a_key_that_means_something_at_the_result_but_came_too_soon_is_said_to_have_done_nothing(key: str) -> None:
+    async with racing() as run:
+        await run.say(*ends("stopped", "won"))
+        await run.later(0.9)
+        await run.give(key)
+        assert run.link.taken() == []
+        assert run.screen.shows(f"Too soon after the end: press {key} again.")
+
+
+async def test_a_key_that_means_nothing_at_the_result_is_not_asked_for_again() -> None:
+    async with racing() as run:
+        await run.say(*ends("stopped", "won"))
+        await run.give("1", "b", "left")
+        assert not run.screen.shows("Too soon")
+
+
+async def test_a_paste_that_the_end_of_the_race_cuts_presses_no_keys_with_its_rest() -> None:
+    async with racing() as run:
+        await run.give(":", "begin paste", *"abc")
+        await run.say(*ends("stopped", "won"))
+        await run.give(*"Lyqd", "enter", *"Rv", "end paste")
+        assert run.outcome is None
+        assert run.link.taken() == []
+        assert not run.screen.shows("commitment")
+
+
+async def test_a_paste_after_the_end_of_the_race_makes_no_key_count_sooner() -> None:
+    async with racing() as run:
+        await run.say(*ends("stopped", "won"))
+        await run.give("begin paste", "end paste", "r")
+        assert run.link.taken() == []
 
 
 async def test_keys_that_mean_nothing_at_the_table_count_as_soon_as_the_race_has_ended() -> None:

@@ -5,7 +5,8 @@ The whole app over a fake link and a fake screen: what it sends for what is type
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
@@ -14,8 +15,8 @@ from client.connection.events import Back, Lost, RoundTrip
 from client.connection.outbox import FIRST_NUMBER
 from client.tui.actions import Do, Send
 from client.tui.keymap import Command
-from client.tui.start import StartRace, UiSettings
-from client.tui.step import QUIET_MS
+from client.tui.start import StartMatch, StartRace, UiSettings
+from client.tui.step import BEGUN_MS, QUIET_MS
 from client.tui.terminal import Terminal
 from client.tui.ui_state import Ui
 from client.tui.update import update
@@ -487,6 +488,19 @@ async def test_while_the_race_is_run_talk_is_one_of_nine_phrases() -> None:
         assert [type(message) for message in run.link.taken()] == [Move]
 
 
+STARTED = Dealt(version=6, seat=0, starts_in_ms=0, view=scenes.middle_view()), Started(version=7)
+
+
+@asynccontextmanager
+async def counting_down() -> AsyncIterator[Run]:
+    """The screens in the room of a race that `STARTED` starts."""
+    async with running() as run:
+        await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
+        await run.say(PlayerReady(version=3, seat=0), PlayerReady(version=4, seat=1))
+        await run.say(Countdown(version=5, starts_in_ms=3000, round_trips_ms=(20, 30)))
+        yield run
+
+
 async def test_a_line_begun_before_the_start_leaves_the_keys_to_the_table_and_is_there_again_after_the_race() -> None:
     async with running() as run:
         await run.say(UP, scenes.welcome(), scenes.room(), Seated(version=2, seat=1, name="Benedikt", bot=None))
@@ -526,6 +540,67 @@ async def test_an_answer_to_a_question_that_the_start_has_closed_is_no_move() ->
         await run.later(QUIET_MS / 1000)
         await run.give("s")
         assert [type(message) for message in run.link.taken()] == [Move]
+
+
+@pytest.mark.parametrize("opened", ["L", "t"], ids=["a question", "a line"])
+async def test_under_what_the_start_has_closed_the_keys_are_the_tables_after_700_ms_however_fast_they_come(opened: str) -> None:
+    async with counting_down() as run:
+        await run.give(opened)
+        await run.say(*STARTED)
+        run.link.taken()
+        for _ in range(7):
+            await run.give("s")
+            await run.later(0.1)
+        assert run.link.taken() == []
+        await run.give("s")
+        assert [type(message) for message in run.link.taken()] == [Move]
+
+
+async def test_a_paste_that_the_start_cuts_presses_no_keys_and_neither_does_what_follows_it_at_once() -> None:
+    async with counting_down() as run:
+        await run.give("t", "begin paste", *"ab")
+        await run.say(*STARTED)
+        run.link.taken()
+        await run.give(*"c1", "end paste", "enter", "s")
+        assert run.link.taken() == []
+        await run.later(BEGUN_MS / 1000)
+        await run.give("s")
+        assert [type(message) for message in run.link.taken()] == [Move]
+
+
+async def test_a_letter_of_the_line_that_the_start_has_closed_asks_nobody_whether_they_quit() -> None:
+    async with counting_down() as run:
+        await run.give("t", *"good luck, ")
+        await run.say(*STARTED)
+        await run.give(*"quickly")
+        assert not run.screen.shows("Quit?")
+
+
+async def test_whoever_wants_to_quit_as_the_start_closes_a_question_can() -> None:
+    async with counting_down() as run:
+        await run.give("L")
+        await run.say(*STARTED)
+        await run.give("q")
+        assert run.screen.shows("Quit?")
+        await run.give("y")
+    assert run.outcome is not None
+
+
+async def test_a_server_that_begins_a_race_again_and_again_keeps_nobody_from_closing_a_question() -> None:
+    seats = tuple(scenes.seat(index, name, state="racing") for index, name in enumerate(("Anna", "Benedikt")))
+    async with running(StartMatch()) as run:
+        await run.say(UP, scenes.welcome(room=scenes.CODE), scenes.room(phase="countdown", seats=seats))
+        assert run.screen.shows("You still hold a seat")
+        for version in range(2, 12, 2):
+            await run.say(scenes.room(version=version, phase="racing", seats=seats))
+            await run.later(0.6)
+            await run.say(scenes.room(version=version + 1, phase="countdown", seats=seats))
+        await run.say(scenes.room(version=12, phase="racing", seats=seats))
+        assert run.screen.shows("You still hold a seat")
+        await run.give("esc")
+        assert not run.screen.shows("You still hold a seat")
+        await run.give("q", "y")
+    assert run.outcome is not None
 
 
 @pytest.mark.parametrize("watches", [False, True])
