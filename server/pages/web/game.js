@@ -4,7 +4,7 @@ import { ask, tell } from "./dialog.js";
 import { bar } from "./bars.js";
 import { cardTexts } from "./boards.js";
 import { QuietTime, button, clean, element, setText } from "./dom.js";
-import { Lessons, allHomeKey, hint, whyNot } from "./hints.js";
+import { Lessons, allHomeKey, hint, isTaught, whyNot } from "./hints.js";
 import { KEY_ROWS, Keys } from "./keys.js";
 import { OWN_ENDS, STATE_WORDS, cardsOf, endWord, standing } from "./model.js";
 import { allFit, chipsOf, goesHome, isWhole, topCard } from "./moves.js";
@@ -38,6 +38,8 @@ export class Game {
   #quiet = new QuietTime();
   /** Of a first race, until its player wants no more of them. @type {Lessons | null} */
   #lessons = null;
+  /** What they have taught since the page was opened, in whichever race. @type {Set<string>} */
+  #learned = new Set();
   /** What had the focus before a move was typed. @type {HTMLElement | null} */
   #typedFrom = null;
   table = null;
@@ -204,7 +206,7 @@ export class Game {
     if (race !== this.#shownRace || !this.table) {
       this.#shownRace = race;
       this.#seen = null;
-      this.#lessons = read(LEARNED) ? null : new Lessons();
+      this.#lessons = read(LEARNED) || !isTaught(rules, room) ? null : new Lessons(this.#learned);
       this.lesson.hidden = this.#lessons === null;
       this.table = new Table(rules, room.view, (place) => {
         this.#note = "";

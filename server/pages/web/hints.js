@@ -126,13 +126,23 @@ const LESSONS = [
 /** @typedef {{view: import("./moves.js").View, rules: {has_waste: boolean}, chips: import("./moves.js").Chip[], all: string[], able: string[], filled: string, learned: Set<string>,
  *   click: string, key: (key: string | undefined) => string}} Moment  all, able: the places whose card can go home, the second without the waste. */
 
+/** Whether a race may be a lesson: the sentences speak of a carpet, and at a table of a tournament nobody is taught. @param {{id: string}} rules @param {{tournament?: unknown}} room */
+export function isTaught(rules, room) {
+  return rules.id === "carpet" && !room.tournament;
+}
+
 /** In a browser's first race: a line for each thing that its player has not done yet, when the table has a use for it. Any other press works as usual. */
 export class Lessons {
-  #learned = new Set();
+  #learned;
   /** What is told now, and asks for nothing. */
   #told = "";
   /** Where the card came from that the last move had fill a gap; empty if none did. */
   #filled = "";
+
+  /** learned: the skills that are not taught any more, which it adds to. @param {Set<string>} learned */
+  constructor(learned = new Set()) {
+    this.#learned = learned;
+  }
 
   /** A move of the player's, with the views before and after it. @param {string} move @param {import("./moves.js").View} before @param {import("./moves.js").View} after */
   take(move, before, after) {

@@ -254,6 +254,44 @@ def test_a_first_race_teaches_each_thing_once_when_the_table_has_a_use_for_it() 
     ]
 
 
+def test_lessons_are_given_in_a_race_of_the_carpet_that_is_not_of_a_tournament_and_never_twice_in_a_page() -> None:
+    script = f"""{DOCUMENT}
+        Object.assign(globalThis, {{ scrollTo() {{}}, localStorage: {{ getItem() {{ throw 1; }}, setItem() {{ throw 1; }} }} }});
+        const {{ Table }} = await import(`${{web}}/table.js`);
+        Table.prototype.show = () => {{}};
+        const {{ Game }} = await import(`${{web}}/game.js`);
+        const options = {{ autoplay: false }};
+        const seats = [{{ seat: 0, name: "Ada", bot: null, state: "racing", ply: 0, home: 1 }}];
+        const player = {{ takenBack: [], ahead: [], held: "", inFlight: null, isOnline: true, chips: [], room: {{}}, press() {{}} }};
+        const game = new Game(player, () => {{}});
+        const shown = (race, {{ rules, view, move = "", tournament = null }}) => {{
+            player.shown = view;
+            player.room = {{ code: "HKTRWM", race, phase: "racing", isRacing: true, seat: 0, own: seats[0], seats, ghosts: [],
+                options, view, move, tournament }};
+            game.show(rules);
+            return game.lesson.hidden ? null : game.told.textContent;
+        }};
+        const steps = given.map((steps, race) => steps.map((step) => shown(race, step)));
+        game.end();
+        console.log(JSON.stringify([...steps, shown(99, given.at(-1)[0])]));
+    """
+    position = RULE_SETS["carpet"].deal(hashlib.sha256(b"carpet").digest())
+    first = see(position)
+    able = next(place for place in homeward(first) if place != "w")
+    then = see(position.play(able))
+    quilt = next(row for row in RULE_SETS.values() if describe(row).family == "quilt")
+
+    def step(view: View, move: str = "", rules: str = "carpet", **told: Any) -> dict[str, Any]:
+        return {"rules": msgspec.to_builtins(RULES[rules]), "view": msgspec.to_builtins(view), "move": move, **told}
+
+    elsewhere = [[step(see(quilt.deal(bytes(32))), rules=quilt.id)], [step(first, tournament="KWPRTM")]]
+    told = node(script, [*elsewhere, [step(first), step(then, able)], [step(first)]])
+    assert told[:2] == [[None], [None]]
+    assert f" at {able} can go home, to the pile of its suit." in told[2][0]
+    assert "to the pile of its suit" not in told[3][0]
+    assert told[4] is None
+
+
 def test_the_card_for_a_gap_is_called_by_its_name_where_it_is_known() -> None:
     script = """
         const { hint, whyNot } = await import(`${web}/hints.js`);
@@ -551,7 +589,10 @@ def test_nothing_is_said_of_a_player_who_could_not_be_read_and_they_are_read_whe
 DOCUMENT = """
     // Of a document as much as the pages take to be made; `textOf` tells what stands on one of its elements.
     class Element {
-        constructor(tag) { Object.assign(this, { tag, children: [], attributes: {}, dataset: {}, style: {}, classList: { toggle() {} } }); }
+        constructor(tag) {
+            const [style, classList] = [{ setProperty() {} }, { toggle() {} }];
+            Object.assign(this, { tag, children: [], attributes: {}, dataset: {}, style, classList });
+        }
         get firstElementChild() { return this.children.find((each) => each instanceof Element); }
         setAttribute(name, value) { this.attributes[name] = value; }
         append(...nodes) { this.children.push(...nodes); }
