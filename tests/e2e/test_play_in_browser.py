@@ -717,6 +717,18 @@ def test_the_first_race_of_a_browser_teaches_until_it_is_over_or_its_player_want
             give_up(browser)
 
 
+def test_the_lesson_of_a_first_race_is_seen_on_the_smallest_phones_too(browser: Browser, server: str) -> None:
+    is_seen = "const { top, bottom } = document.querySelector('.lesson').getBoundingClientRect(); return top > 0 && bottom <= innerHeight"
+    browser.run("localStorage.clear()")
+    with racing(browser, server, deal="at once"):
+        browser.wait_for_text(".lesson", " can go home, to the pile of its suit.")
+        browser.wait(lambda now: now.all("body.racing"), "the page of a race that is run")
+        for width, height in ((320, 568), (568, 320), (360, 640), (844, 390)):
+            browser.look(width=width, height=height)
+            browser.expect(lambda now: now.run(is_seen), True)
+        give_up(browser)
+
+
 def test_which_card_the_stock_has_brought_is_said_to_those_who_do_not_see_it(browser: Browser, server: str) -> None:
     with racing(browser, server, deal="monday"):
         browser.keys("s")
