@@ -180,10 +180,16 @@ export function showEach(known, list, infos, keyOf, make, show) {
   arrange(list, [...keys].map((key) => known.get(key).node));
 }
 
-/** A race's code as somebody wrote it, or its link, in the form that the server tells it in. @param {string} written */
+/** In a link, below whatever path; or behind the terminal's command and its server. */
+const CODE_PLACES = [/:\/\/[^/\s]+\/(?:[^?#\s]*\/)?(?:play|watch)\/([^/?#\s]+)/i, /\bcarpet\s+(?:join|watch)\s+(?:\S+\s+)?([a-z-]+)/i];
+
+/** A race's code as somebody wrote it, or its link, or what it was told with, in the form that the server tells it in. @param {string} written */
 export function codeOf(written) {
-  const [, told = written] = /:\/\/[^/]+\/(?:play|watch)\/([^/?#]+)/i.exec(written) ?? [];
-  return told.replace(/[\s-]/g, "").toUpperCase();
+  const told = CODE_PLACES.map((place) => place.exec(written)?.[1]).find(Boolean) ?? written;
+  const whole = told.replace(/[\s-]/g, "").toUpperCase();
+  if (isCode(whole)) return whole;
+  const words = told.split(/\s+/).map((word) => word.replace(/^\P{L}+|\P{L}+$|-/gu, "").toUpperCase()).filter(isCode);
+  return words.length === 1 ? words[0] : whole;
 }
 
 /** Whether it may be the code of a race. Which ones there are the server knows. @param {string} code */

@@ -1891,6 +1891,24 @@ def test_the_code_of_a_race_is_found_in_its_link() -> None:
     assert node(script, written) == [*["HKTRWM"] * 5, "", "HTTP://X.EXAMPLE/"]
 
 
+def test_the_code_of_a_race_is_found_in_what_it_was_told_with_where_it_is_the_only_one() -> None:
+    script = """
+        const { codeOf, isCode } = await import(`${web}/dom.js`);
+        console.log(JSON.stringify(given.map(codeOf).map((code) => isCode(code) && code)));
+    """
+    written = [
+        *("Code: HKTRWM", "HKTRWM.", "“hkt-rwm”, at noon", "carpet join SERVER HKTRWM", "carpet join ws://server.example:7777 hktrwm"),
+        *(
+            "carpet join HKTRWM",
+            "carpet watch wss://x/below HKTRWM",
+            "https://x/carpet/play/HKTRWM?a=b#c",
+            "Come: https://x/play/HKTRWM soon",
+        ),
+    ]
+    assert node(script, written) == ["HKTRWM"] * len(written)
+    assert node(script, ["HKTRWM or KXYWRP", "carpet join HKT", "HKTRWMS.", "HKTRW."]) == [False] * 4
+
+
 def test_the_curve_of_a_race_that_is_over_begins_at_its_start() -> None:
     record = from_json(RECORD.read_text())
     script = """
