@@ -94,7 +94,7 @@ export class Ending {
     this.heading.scrollIntoView({ block: "nearest" });
   }
 
-  /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told @param {any} rules its `RulesInfo` @param {{name: string}[]} ghosts */
+  /** How one's own run of a deal stands to the others'. @param {import("carpet-wire").Runs} told @param {any} rules its `RulesInfo` @param {{name: string, home: number}[]} ghosts */
   showRuns(told, rules, ghosts) {
     const { own, rows, runs, secret } = told;
     this.runs.hidden = own === null;
@@ -112,10 +112,13 @@ export class Ending {
   }
 }
 
-/** Who won among a run and the ghosts that ran beside it; empty where there were none. @param {import("carpet-wire").Runs} told @param {{name: string}[]} ghosts */
+/** Who won among a run and the ghosts that ran beside it; empty where there were none. A ghost tells no more of its run than a name and how far it
+ * was, which may fit several: then nothing is said of who won. @param {import("carpet-wire").Runs} told @param {{name: string, home: number}[]} ghosts */
 export function ghostSentence({ own, rows }, ghosts) {
-  const best = rows.find((row) => row.race !== own.race && ghosts.some(({ name }) => name === row.name));
-  if (!best) return "";
+  if (!ghosts.length) return "";
+  const fitting = ghosts.map(({ name, home }) => rows.filter((row) => row.race !== own.race && row.name === name && row.home >= home));
+  if (fitting.some((found) => found.length !== 1)) return `You ran beside ${ghosts.length === 1 ? `${clean(ghosts[0].name)}’s ghost` : `${ghosts.length} ghosts`}.`;
+  const [best] = fitting.flat().sort((one, other) => one.place - other.place);
   const ghost = `${clean(best.name)}’s ghost`;
   if (own.place === best.place) return `A draw with ${ghost}.`;
   const { by, isClose } = margin([own, best]);

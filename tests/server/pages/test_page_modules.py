@@ -788,23 +788,24 @@ def test_a_run_beside_ghosts_ends_with_who_won() -> None:
     script = """
         const { ghostSentence } = await import(`${web}/ending.js`);
         console.log(JSON.stringify(given.map(([rows, ghosts]) => ghostSentence({ own: rows.find((row) => row.name === "Ada"), rows },
-            ghosts.map((name) => ({ name }))))));
+            ghosts.map(([name, home]) => ({ name, home }))))));
     """
 
     def row(place: int, name: str, home: int, at_ms: int = 9000) -> dict[str, Any]:
         return {"place": place, "race": name, "name": name, "home": home, "home_at_ms": at_ms, "ended_at_ms": at_ms, "state": "stalled"}
 
     anna, zoe = row(1, "Anna", 45), row(3, "Zoë", 20)
+    of_anna, of_zoe = ["Anna", 45], ["Zoë", 11]
     assert node(
         script,
         [
-            ([anna, row(2, "Ada", 31), zoe], ["Zoë", "Anna"]),
-            ([anna, row(2, "Ada", 44), zoe], ["Anna"]),
-            ([anna, row(2, "Ada", 45, 9400)], ["Anna"]),
+            ([anna, row(2, "Ada", 31), zoe], [of_zoe, of_anna]),
+            ([anna, row(2, "Ada", 44), zoe], [of_anna]),
+            ([anna, row(2, "Ada", 45, 9400)], [of_anna]),
             # Whoever has run it meanwhile was none of them.
-            ([anna, row(2, "Ada", 31), zoe], ["Zoë"]),
-            ([row(1, "Ada", 52), row(2, "Anna", 45), zoe], ["Zoë", "Anna"]),
-            ([anna, row(1, "Ada", 45)], ["Anna"]),
+            ([anna, row(2, "Ada", 31), zoe], [of_zoe]),
+            ([row(1, "Ada", 52), row(2, "Anna", 45), zoe], [of_zoe, of_anna]),
+            ([anna, row(1, "Ada", 45)], [of_anna]),
             ([anna, row(2, "Ada", 31)], []),
         ],
     ) == [
@@ -816,6 +817,17 @@ def test_a_run_beside_ghosts_ends_with_who_won() -> None:
         "A draw with Anna’s ghost.",
         "",
     ]
+    # Of two of one name, the one with fewer cards than the ghost was not the ghost; else it may have been either, or one further down.
+    other = {**row(3, "Anna", 20), "race": "other"}
+    assert node(
+        script,
+        [
+            ([anna, row(2, "Ada", 31), other], [["Anna", 21]]),
+            ([anna, row(2, "Ada", 31), other], [["Anna", 20]]),
+            ([anna, row(2, "Ada", 31)], [of_zoe]),
+            ([anna, row(2, "Ada", 31)], [of_anna, of_zoe]),
+        ],
+    ) == ["Anna’s ghost won by 14 cards.", "You ran beside Anna’s ghost.", "You ran beside Zoë’s ghost.", "You ran beside 2 ghosts."]
 
 
 def test_what_is_said_of_a_press_goes_with_its_race_its_phase_and_its_connection() -> None:
