@@ -195,13 +195,18 @@ class RunsPage extends TablePage {
 
   /** Of two answers the later one may be the other. */
   get board() {
-    return runsTable(this.#own?.shown ? this.#own : this.runs);
+    return runsTable(this.#own?.shown ? this.#own : this.runs, this.isOpen);
+  }
+
+  /** Whether anybody may still begin a run of it. */
+  get isOpen() {
+    return true;
   }
 }
 
-/** The board of a deal that many run. @param {import("carpet-wire").Runs} runs */
-function runsTable(runs) {
-  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")} so far. You see the board once you have had your run, and everybody does from ${new Date(runs.reveals_at_ms).toLocaleString([], { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" })} on.`);
+/** The board of a deal that many run. @param {import("carpet-wire").Runs} runs @param {boolean} isOpen whether anybody may still begin a run of it */
+function runsTable(runs, isOpen) {
+  if (!runs.shown) return element("p", { class: "none" }, `${counted(runs.runs, "run")}${isOpen ? " so far. You see the board once you have had your run, and everybody does" : ". Everybody sees the board"} from ${new Date(runs.reveals_at_ms).toLocaleString([], { year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit", timeZoneName: "short" })} on.`);
   if (!runs.rows.length) return element("p", { class: "none" }, "Nobody has run it.");
   const home = (row) => `${row.home}${STATE_WORDS[row.state] ? `, ${STATE_WORDS[row.state]}` : ""}`;
   return table("Runs, best first", ["Place", "Player", "Home", "Reached at", "Moves", "Better than"], runs.rows.map((row) => [String(row.place),
@@ -381,6 +386,17 @@ class ChallengePage extends RunsPage {
     return { type: "list-runs", kind: "challenge", id: this.id };
   }
 
+  /** Made with this document: the connection is some round trips away. @returns {{owner?: string, closes_at_ms?: number}} */
+  get #made() {
+    return firstKnown() ?? {};
+  }
+
+  /** Runs that were begun in time may go on for a while before its deal is revealed. */
+  get isOpen() {
+    const { closes_at_ms: closes } = this.#made;
+    return this.runs?.secret === null && (closes === undefined || Date.now() < closes);
+  }
+
   async load() {
     this.runs = await read(`/challenges/${encodeURIComponent(this.id)}.json`);
     this.named();
@@ -389,13 +405,13 @@ class ChallengePage extends RunsPage {
   named() {
     if (!this.runs) return;
     const { rules, runs, secret } = this.runs;
-    // Made with this document: the connection is some round trips away.
-    const { owner = "", closes_at_ms: closes } = firstKnown() ?? {};
-    setText(this.facts, [this.rulesName(rules), secret === null && closes ? `closes in ${timeLeft(closes - Date.now())}` : ""].filter(Boolean).join(" · "));
+    const { isOpen } = this;
+    const { owner = "", closes_at_ms: closes } = this.#made;
+    setText(this.facts, [this.rulesName(rules), isOpen ? closes && `closes in ${timeLeft(closes - Date.now())}` : secret === null && "closed"].filter(Boolean).join(" · "));
     const isOwner = owner !== "" && owner === identity.name;
     this.heading.replaceChildren(...(isOwner ? ["Your challenge"] : owner ? [nameOf(owner), " challenges you"] : [`Challenge ${clean(this.id)}`]));
-    const way = secret === null ? this.way(`/play?challenge=${encodeURIComponent(this.id)}`) : null;
-    this.body.replaceChildren(element("p", {}, way ? whatToDo(isOwner, runs) : "It is over."), ...(way ? [element("p", {}, way)] : []), this.board);
+    const way = isOpen ? this.way(`/play?challenge=${encodeURIComponent(this.id)}`) : null;
+    this.body.replaceChildren(element("p", {}, way ? whatToDo(isOwner, runs) : secret === null ? "It is closed: nobody can begin a run of it now." : "It is over."), ...(way ? [element("p", {}, way)] : []), this.board);
   }
 }
 

@@ -745,15 +745,16 @@ def test_whoever_opens_the_link_of_a_challenge_is_told_whose_it_is_and_what() ->
             secret: null, reveals_at_ms: 0, commitment: "" }};
         Date.now = () => 0;
         const steps = [];
-        for (const [owner, name, told] of given) {{
+        for (const [owner, name, {{ closes = 72, ...told }}] of given) {{
             identity.keep("t".repeat(16), name);
-            const first = owner === null ? null : {{ textContent: JSON.stringify({{ owner, closes_at_ms: 72 * 3600000 }}) }};
+            const first = owner === null ? null : {{ textContent: JSON.stringify({{ owner, closes_at_ms: closes * 3600000 }}) }};
             document.getElementById = () => first;
             globalThis.fetch = async () => ({{ ok: true, json: async () => ({{ ...open, ...told }}) }});
             const page = tablePage("challenge", "KXQWZP");
             await new Promise((later) => {{ setTimeout(later, 5); }});
             const said = textOf(page.body.children[0]);
-            steps.push([textOf(page.heading), page.facts.textContent, said, all(page.body, "a").length]);
+            const waits = textOf(page.body).includes("once you have had your run");
+            steps.push([textOf(page.heading), page.facts.textContent, said, all(page.body, "a").length, waits]);
         }}
         console.log(JSON.stringify(steps));
     """
@@ -765,22 +766,28 @@ def test_whoever_opens_the_link_of_a_challenge_is_told_whose_it_is_and_what() ->
         ("", "Ada", {}),
         (None, "Ada", {}),
         ("Anna", "Ada", {"secret": "00", "shown": True}),
+        # Its deal is not revealed as long as runs of it may go on.
+        ("Anna", "Ada", {"closes": 0}),
+        ("Ada", "Ada", {"closes": -1}),
     ]
     first = f"{same} You are the first: whoever runs it later races your ghost."
     sending = "Send the link of this page to whoever is to run it. Everybody has the same deal, once, in their own time, and races "
     sending += "the ghosts of those who ran it before."
     assert node(script, given) == [
-        ["Anna challenges you", "carpet · closes in 3 days", first, 1],
-        ["Anna challenges you", "carpet · closes in 3 days", f"{same} Those who ran it before run beside you, as ghosts.", 1],
+        ["Anna challenges you", "carpet · closes in 3 days", first, 1, True],
+        ["Anna challenges you", "carpet · closes in 3 days", f"{same} Those who ran it before run beside you, as ghosts.", 1, True],
         [
             "Your challenge",
             "carpet · closes in 3 days",
             sending,
             1,
+            True,
         ],
-        ["Challenge KXQWZP", "carpet · closes in 3 days", first, 1],
-        ["Challenge KXQWZP", "carpet", first, 1],
-        ["Anna challenges you", "carpet", "It is over.", 0],
+        ["Challenge KXQWZP", "carpet · closes in 3 days", first, 1, True],
+        ["Challenge KXQWZP", "carpet", first, 1, True],
+        ["Anna challenges you", "carpet", "It is over.", 0, False],
+        ["Anna challenges you", "carpet · closed", "It is closed: nobody can begin a run of it now.", 0, False],
+        ["Your challenge", "carpet · closed", "It is closed: nobody can begin a run of it now.", 0, False],
     ]
 
 
