@@ -191,7 +191,8 @@ export class Game {
   #keyTooLate(event, target) {
     const { room } = this.player;
     if (room.phase !== "over" && !room.showsLast) return;
-    const isTable = event.key.length === 1 || event.key === "Enter" || event.key.startsWith("Arrow");
+    // With a slash some browsers look for words in the page.
+    const isTable = (event.key.length === 1 && event.key !== "/") || event.key === "Enter" || event.key.startsWith("Arrow");
     const isSpace = event.key === " " && !target.closest("button, a, summary");
     if ((isTable && this.#quiet.takes(performance.now())) || isSpace) event.preventDefault();
   }

@@ -643,12 +643,15 @@ def test_what_is_pressed_as_a_race_ends_moves_nothing_and_space_never_scrolls_it
         # Who goes to a button wants to, once the moment is over; what is no key of the table is never taken.
         [[10, "Tab"], [11, "Enter", "button"], [12, " ", "button"], [2000, "Enter", "button"], [2001, " ", "button"]],
         [[2000, " "], [4000, " "], [4001, " ", "input"]],
+        # The browser's own.
+        [[10, "/"], [11, "w"]],
     ]
     assert node(script, given) == [
         [True, True, True, False],
         [False, False],
         [False, True, True, False, False],
         [True, True, False],
+        [False, True],
     ]
 
 
