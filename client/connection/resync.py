@@ -193,7 +193,8 @@ class Resume:
         if error.code in _PASSING:
             return Reaction()
         self._forget()
-        return Reaction((error, Left(code=code, reason=NO_SEAT)), back=self._come_back())
+        # Where one is back in the queue, the server may have named the seat that they have just lost.
+        return Reaction((error, Left(code=code, reason=NO_SEAT)), ask=self._sought, back=self._come_back())
 
     def _come_back(self) -> bool:
         if self.hushed:

@@ -369,6 +369,8 @@ class RoomCore:
             self._broadcast.ready_until = until
             if until is not None:
                 self._races.publish((ReadyWanted(until),))
+        if not late and not self._setup.matched:
+            return
         going = [(seat.player, "not-ready") for seat in late if seat.player is not None]
         going += [(player, "no-opponent") for player in self._unmatched(late)]
         members = [self.members.connection(player) for player, _ in going]
@@ -383,7 +385,7 @@ class RoomCore:
     def _unmatched(self, late: list[Seat]) -> list[str]:
         """Those whom a quick match has brought here, and who are ready and without an opponent once the late have gone."""
         race, matched = self.race, self._setup.matched
-        if not matched or race.number > 1 or race.phase != "waiting" or not (late or any(seat.player is None for seat in race.seats)):
+        if race.number > 1 or race.phase != "waiting" or not (late or any(seat.player is None for seat in race.seats)):
             return []
         ready = [player for player, seat in self._races.people() if player in matched and seat.nonce is not None]
         # Those who are away keep their seat until they are back, or their grace is over.

@@ -180,6 +180,16 @@ def test_whoever_has_a_seat_looks_for_nobody() -> None:
     assert resume.take(hello) == Reaction((hello,), send=(join(0),))
 
 
+def test_whoever_is_back_in_the_queue_and_is_led_to_the_seat_that_they_lost_looks_on() -> None:
+    resume, hello = in_room(2), welcome(room="ABCDEF")
+    resume.take(Left(code="ABCDEF", reason="no-opponent"))
+    resume.take(WAITING)
+    resume.lost()
+    assert resume.take(hello) == Reaction((hello,), send=(join(0),))
+    gone = refusal(ErrorCode.NO_SUCH_ROOM, REJOIN_REFERENCE)
+    assert resume.take(gone) == Reaction((gone, NO_SEAT_LEFT), ask=QuickMatch(rules="colorado"), back=True)
+
+
 def test_between_two_connections_nothing_is_asked_for_again() -> None:
     resume = returning()
     resume.sent(WATCH)
