@@ -18,6 +18,7 @@ from protocol.tournament_messages import (
     AskBye,
     CheckIn,
     CorrectResult,
+    DirectorRequest,
     EndTournament,
     EnterTournament,
     ExtendCheckIn,
@@ -77,19 +78,7 @@ NEWCOMERS_OF_PLACE: Final = 512
 """From one address so many may come who are not in the crosstable. Twice what a tournament takes at most: they may all be in one hall."""
 
 EntrantCommand: TypeAlias = EnterTournament | LeaveTournament | CheckIn | AskBye
-DirectorCommand: TypeAlias = (
-    StartTournament
-    | ExtendCheckIn
-    | PauseTournament
-    | PairRound
-    | CorrectResult
-    | RemoveEntrant
-    | RenameEntrant
-    | GiveBye
-    | AddBot
-    | EndTournament
-)
-TournamentCommand: TypeAlias = EntrantCommand | DirectorCommand
+TournamentCommand: TypeAlias = EntrantCommand | DirectorRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +199,7 @@ def _check_own_byes(state: TournamentState, player: str) -> None:
         raise Refusal(ErrorCode.NOT_NOW, "byes have been asked for too often; its director can still give or take away one")
 
 
-def _directed(state: TournamentState, command: DirectorCommand | AskBoardsKey) -> Decision:
+def _directed(state: TournamentState, command: DirectorRequest | AskBoardsKey) -> Decision:
     match command:
         case StartTournament():
             return _start(state)
