@@ -285,7 +285,14 @@ export class Player extends Hand {
       else this.#gone("closed");
       return;
     }
-    if (error.ref === PEEK) this.#peeks = null;
+    if (error.ref === PEEK) {
+      this.#peeks = null;
+      // The seat that the server named is gone by now, so it stands in the way of nothing.
+      if (this.wish && ["room/no-such-code", "room/closed"].includes(error.code)) {
+        this.send(this.wish);
+        return;
+      }
+    }
     // The move that was on its way, if it was one, is not played, and nothing more is to come of it.
     if (error.code.startsWith("race/")) {
       this.inFlight = null;

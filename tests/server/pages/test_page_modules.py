@@ -503,6 +503,20 @@ def test_whoever_is_put_back_in_the_queue_is_told_and_asks_again_on_the_next_con
     assert node(script, None) == [["quick-match"], 350, [{"type": "quick-match", "rules": "carpet"}]]
 
 
+@pytest.mark.parametrize("code", ["room/no-such-code", "room/closed"])
+def test_whoever_is_back_in_the_queue_and_is_led_to_the_seat_that_they_lost_looks_on(code: str) -> None:
+    script = f"""{SCRIPTED}
+        player.up(welcome(null), null);
+        player.hear({{ type: "waiting-match", rules: "carpet", waited_ms: 25000, window: 350, waiting: 1, ref: 0 }}, 0);
+        player.lost();
+        player.up(welcome("HKTRWM"), null);
+        const [peek] = take();
+        player.hear({{ type: "error", code: given, message: "no", fault: "request", path: null, retry_after_ms: null, ref: peek.ref }}, 0);
+        console.log(JSON.stringify([peek.type, take(), told.filter(([kind]) => kind === "refused")]));
+    """
+    assert node(script, code) == ["join-race", [{"type": "quick-match", "rules": "carpet"}], []]
+
+
 def test_a_player_at_their_table_is_told_how_long_they_have_to_be_ready() -> None:
     script = """
         const { sentence } = await import(`${web}/waiting.js`);
