@@ -331,7 +331,9 @@ class Race:
             yield seat.lose_connection(now + grace_s * 1000)
 
     def _regain_connection(self, seat: Seat, now: int) -> Iterator[RaceEvent]:
-        were_all_away = self.phase != "waiting" and self._are_all_away()
+        # Not if the last of them went in this very millisecond: whose message is handled first must not matter.
+        limit = now + ALL_AWAY * self.grace_s * 1000
+        were_all_away = self.phase != "waiting" and self._are_all_away() and all(each.away_limit < limit for each in self.seats)
         yield from seat.regain_connection()
         for other in self.seats if were_all_away else ():
             if other.away_until is not None:

@@ -144,6 +144,16 @@ def test_whoever_comes_back_prolongs_no_other_absence_if_somebody_was_here_or_th
     assert driven.advance(-4000) == (SeatFreed(1),)
 
 
+def test_whoever_goes_and_comes_back_in_one_millisecond_prolongs_no_other_absence_in_whatever_order_it_is_heard() -> None:
+    gone, back = (LoseConnection(0), LoseConnection(2)), RegainConnection(2)
+    for order in ((*gone, back), (*gone[::-1], back), (gone[1], back, gone[0])):
+        driven = started(options(grace_s=5, seats=3))
+        driven.do(LoseConnection(1), 1000)
+        for command in order:
+            driven.do(command, 5000)
+        assert [seat.away_until for seat in driven.race.seats] == [START + 10_000, START + 6000, None]
+
+
 def test_of_two_who_are_away_the_first_to_be_missed_too_long_loses() -> None:
     driven = started(options(grace_s=5))
     driven.do(LoseConnection(1), 1000)
