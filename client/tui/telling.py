@@ -89,7 +89,8 @@ class Teller:
                 lines.append(f"{place}: {card_words(pile[-1])}." if pile else f"{place} is empty.")
         if view.waste != known.waste and "w" not in ends:
             lines.append(f"Waste: {card_words(view.waste[-1])}." if view.waste else "The waste is empty.")
-        return lines
+        # A server may call its slots anything.
+        return [clean_long(line) for line in lines]
 
     def _lead(self, room: RoomModel) -> News:
         """Who leads. Whoever led still does while others are level with them."""
@@ -229,7 +230,8 @@ def table_lines(view: View, board: Board) -> list[str]:
     lines += [f"Stock: {counted(view.stock, 'card')}{following}."] if board.stock else []
     tops = [(name, top_home(name, count)) for name, count in view.foundations.items()]
     homes = ", ".join(f"{'down to' if name.endswith('-') else 'up to'} {card_words(top)}" for name, top in tops if top)
-    return [*lines, f"Home: {view.home}{f': {homes}' if homes else ''}."]
+    # A server may call its slots and foundations anything.
+    return [clean_long(line) for line in (*lines, f"Home: {view.home}{f': {homes}' if homes else ''}.")]
 
 
 def watched_lines(scene: Scene) -> list[str]:

@@ -137,6 +137,7 @@ def check(picture: Picture, size: tuple[int, int]) -> None:
 @settings(max_examples=3 * settings().max_examples)
 @given(seed=SEEDS)
 @example(seed=79487)
+@example(seed=190410)
 def test_whatever_a_server_sends_and_a_player_types_every_screen_is_drawn_within_the_terminal(seed: int) -> None:
     Visitor(random.Random(seed)).visit()
 
