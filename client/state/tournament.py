@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Lost
 from protocol.server_messages import Left, Welcome
-from protocol.tournament_messages import Called, CheckInDue, CorrectResult, EndTournament, RemoveEntrant, Tournament, Tournaments
+from protocol.tournament_messages import Called, CheckInDue, CorrectResult, Tournament, TournamentRequest, Tournaments
 from protocol.tournaments import TableResult, TournamentEntrant, TournamentListing, TournamentPhase, TournamentRound, TournamentTable
 
 OPEN_PHASES: frozenset[TournamentPhase] = frozenset({"registration", "check-in"})
@@ -152,7 +152,7 @@ def waits_for_others(told: Tournament, table: TournamentTable) -> bool:
     return table.code is None and table.result is None and table.counted and any(each.counted and is_raced(each) for each in told.tables)
 
 
-def result_ruled_on(told: Tournament, ruling: CorrectResult | RemoveEntrant | EndTournament) -> TableResult | None:
+def result_ruled_on(told: Tournament, ruling: TournamentRequest) -> TableResult | None:
     """The result of the race that a director's ruling is about; None if it has none, if the ruling is about no race, or if another round is
     told."""
     if not isinstance(ruling, CorrectResult) or ruling.round != told.round:

@@ -16,11 +16,11 @@ from client.text.profile import Profile
 from client.tui.keymap import Command
 from protocol.client_messages import ClientMessage
 from protocol.record import Record
-from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant
+from protocol.tournament_messages import CorrectResult, EndTournament, GiveBye, RemoveEntrant
 
 PromptKind = Literal["server", "code", "chat", "move", "deal", "title", "tournament", "entry", "reason", "name"]
 
-Ruling: TypeAlias = CorrectResult | RemoveEntrant | EndTournament
+Ruling: TypeAlias = CorrectResult | RemoveEntrant | GiveBye | EndTournament
 """A director's request that takes a reason. It takes choosing and typing, so if its answer is lost with the connection, they are asked
 whether to send it again. To start, pause, pair or add a bot takes a key or two, and the screen shows what came of it. Sent again, a request
 for a bot might add a second one."""

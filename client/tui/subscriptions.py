@@ -15,7 +15,7 @@ from client.tui.step import Step
 from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt
 from protocol.client_messages import ClientMessage, FollowLobby, LeaveRace, OpenRace, Ready, Say
-from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, RemoveEntrant
+from protocol.tournament_messages import CorrectResult, EndTournament, FollowTournament, FollowTournaments, GiveBye, RemoveEntrant
 from protocol.watch_messages import Unwatch
 
 FOLLOW_REFERENCE = 2**31 - 5
@@ -100,7 +100,7 @@ def unsent(step: Step, message: ClientMessage) -> Step:
             return step.but(prompt=Prompt("chat", text, len(text))).note(step.offline)
         case Say():
             return step.note(f"That was not said: {offline}")
-        case CorrectResult(reason=text) | RemoveEntrant(reason=text) | EndTournament(reason=text):
+        case CorrectResult(reason=text) | RemoveEntrant(reason=text) | GiveBye(reason=text) | EndTournament(reason=text):
             this = tuple(each for each in step.ui.rulings if each[0].ref == message.ref)
             step = step.but(rulings=tuple(each for each in step.ui.rulings if each not in this))
             if step.ui.prompt is not None and step.ui.prompt.about is not None:

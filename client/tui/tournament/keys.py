@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from client.connection.events import WATCH_REFERENCE
 from client.state.store import Model
 from client.state.tournament import DONE_PHASES, OPEN_PHASES, TournamentModel, is_field_closed, is_out, is_raced
-from client.text.tournaments import result_text
+from client.text.tournaments import bye_of, result_text
 from client.tui.actions import Do, Pick, ReplayPast, ScreenAction, Typed
 from client.tui.keymap import OUT, Binding, Command, Keys
 from client.tui.step import Step, way
 from client.tui.subscriptions import follow
-from client.tui.tournament.rulings import can_be_corrected, correct
+from client.tui.tournament.rulings import BYES, can_be_corrected, correct
 from client.tui.tournament_view_state import (
     ONLY_WATCHING,
     PAGES,
@@ -36,10 +36,12 @@ from protocol.pages import is_race_id
 from protocol.text import clean_name, counted
 from protocol.tournament_messages import (
     AddBot,
+    AskBye,
     CheckIn,
     EndTournament,
     EnterTournament,
     ExtendCheckIn,
+    GiveBye,
     LeaveTournament,
     PairRound,
     PauseTournament,
@@ -47,7 +49,7 @@ from protocol.tournament_messages import (
     StartTournament,
     Tournament,
 )
-from protocol.tournaments import ENTRY_CODE_LENGTH
+from protocol.tournaments import ENTRY_CODE_LENGTH, TournamentEntrant
 from protocol.watch_messages import WatchRace
 
 KEYS: Keys = (
@@ -56,6 +58,7 @@ KEYS: Keys = (
     Binding(Command.PLAY, ("enter", "w"), "go, watch", "Go to your table, else watch or replay the selected one."),
     Binding(Command.TURN, ("tab",), "page", "The next page: tables, standings, log."),
     Binding(Command.TURN_BACK, ("shift tab",), "page", "The page before.", shown=False),
+    Binding(Command.BYE, ("y",), "bye", "Ask for a half-point bye in the next round, or take it back."),
     Binding(Command.WITHDRAW, ("L",), "withdraw", "Withdraw from the tournament (asks first)."),
     Binding(Command.START, ("S",), "start", "Director: open the check-in; then pair the first round."),
     Binding(Command.EXTEND, ("+",), "more time", "Director: give the check-in more time."),
@@ -63,6 +66,7 @@ KEYS: Keys = (
     Binding(Command.PAIR_ROUND, ("N",), "next round", "Director: pair the next round now."),
     Binding(Command.CORRECT, ("E",), "result", "Director: enter, correct or strike the selected result."),
     Binding(Command.REMOVE, ("X",), "remove", "Director: remove the selected player, or let them back in."),
+    Binding(Command.GIVE_BYE, ("Y",), "bye", "Director: give the selected player a bye, or take it away.", shown=False),
     Binding(Command.ADD_BOT, ("b",), "bot", "Director: add a house bot."),
     Binding(Command.END, ("Z",), "end", "Director: end the tournament (asks first)."),
     OUT,
@@ -79,6 +83,7 @@ _DIRECTING = frozenset(
         Command.PAIR_ROUND,
         Command.CORRECT,
         Command.REMOVE,
+        Command.GIVE_BYE,
         Command.ADD_BOT,
         Command.END,
     }
@@ -104,6 +109,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         or (own is not None and own.checked_in)
         or told.phase == "registration"
         or not told.options.check_in_s,
+        Command.BYE: own is None or not plays or own_bye(told, own) is None,
         Command.WITHDRAW: not plays or done or is_out(told, model.player),
         Command.PLAY: own_table(model, tournament) is None
         # A director needs the columns for other keys.
@@ -114,6 +120,7 @@ def meaningless(model: Model, tournament: TournamentModel, view_state: Tournamen
         Command.PAIR_ROUND: told.phase != "between",
         Command.CORRECT: page != "tables" or not any(can_be_corrected(told, table) for table in told.tables),
         Command.REMOVE: done or page == "log" or (page == "tables" and not told.tables),
+        Command.GIVE_BYE: page != "standings" or not told.entrants or not _has_byes(told),
         Command.ADD_BOT: is_field_closed(told),
         Command.END: done,
     }
@@ -145,7 +152,7 @@ def update(step: Step, action: ScreenAction) -> Step:
             return _go(step, view_state, tournament, line)
         case Pick(line):
             return step.but(item=line)
-        case Do(Command.ENTER | Command.CHECK_IN | Command.WITHDRAW as command):
+        case Do(Command.ENTER | Command.CHECK_IN | Command.BYE | Command.WITHDRAW as command):
             return _take_part(step, tournament, command)
         case Do(command):
             return _direct(step, view_state, tournament, command)
@@ -227,6 +234,8 @@ def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Ste
             return step.ask("Withdraw from the tournament?", ("Withdraw", "Stay"), (LeaveTournament(id=tournament.told.id), None))
         case _ if own is None or own.withdrawn:
             return step.note("You have not entered yet. Press i to enter.")
+        case Command.BYE:
+            return _ask_bye(step, own_bye(tournament.told, own))
         case _ if own.checked_in:
             return step.note("You have already checked in.")
         case _ if not tournament.told.options.check_in_s:
@@ -235,6 +244,34 @@ def _take_part(step: Step, tournament: TournamentModel, command: Command) -> Ste
             return step.note("The check-in is not open yet. The director opens it.")
         case _:
             return step.send(CheckIn(id=tournament.told.id, nonce=""), fresh_nonce=True)
+
+
+def own_bye(told: Tournament, own: TournamentEntrant) -> AskBye | None:
+    """What a player can ask about a half-point bye in the round that is paired next: for one, or to take it back; None for neither."""
+    number, options = len(told.rounds) + 1, told.options
+    bye = bye_of(told, own.id, number)
+    if bye is None:
+        had = sum(each.entrant == own.id and each.half_points == 1 for each in told.byes)
+        # How many rounds there are may be settled with the first one only; nobody can ask for a bye in the last.
+        is_open = number < options.rounds if options.rounds else number == 1
+        return AskBye(id=told.id, round=number) if had < options.byes and is_open and _has_byes(told) else None
+    return AskBye(id=told.id, round=number, ask=False) if bye.half_points == 1 and _has_byes(told) else None
+
+
+def _has_byes(told: Tournament) -> bool:
+    """Whether there may be byes in the round that is paired next."""
+    options = told.options
+    return options.format == "swiss" and told.phase not in DONE_PHASES and not 0 < options.rounds <= len(told.rounds)
+
+
+def _ask_bye(step: Step, request: AskBye | None) -> Step:
+    match request:
+        case None:
+            return step.note("There is no half-point bye that you could ask for or take back now.")
+        case AskBye(round=number, ask=True):
+            return step.ask(f"Ask for a half-point bye in round {number}?", ("Ask for it", "Race"), (request, None))
+        case AskBye(round=number):
+            return step.ask(f"Take back your bye in round {number}?", ("Take it back", "Keep it"), (request, None))
 
 
 # ---- the director's decisions
@@ -258,6 +295,8 @@ def _direct(step: Step, view_state: TournamentView, tournament: TournamentModel,
             return correct(step, view_state, tournament)
         case Command.REMOVE:
             return _remove(step, view_state, tournament)
+        case Command.GIVE_BYE:
+            return _give_bye(step, view_state, told)
         case Command.ADD_BOT:
             return _add_bot(step, told.id)
         case Command.END:
@@ -303,3 +342,18 @@ def _remove(step: Step, view_state: TournamentView, tournament: TournamentModel)
             return step.ask(f"Remove {name} from the tournament?", ("Remove", "Keep"), (*removed, None))
         case _:
             return step.ask("Remove whom from the tournament?", (*names, "Nobody"), (*removed, None), numbered=True)
+
+
+def _give_bye(step: Step, view_state: TournamentView, told: Tournament) -> Step:
+    """In the round that is paired next; or, of who has one there, take it away."""
+    marked, number = marked_entrant(step.state, view_state, step.ui.item), len(told.rounds) + 1
+    if not _has_byes(told):
+        return step.note("There is no round to come in which anybody could have a bye.")
+    if marked is None or marked.withdrawn:
+        return step.note("Select somebody who plays first, on the Standings page (tab).")
+    given = {points: GiveReason(GiveBye(id=told.id, entrant=marked.id, round=number, half_points=points)) for points in (2, 1, 0)}
+    name = clean_name(marked.name)
+    if bye_of(told, marked.id, number) is not None:
+        return step.ask(f"Take away the bye of {name} in round {number}?", ("Take it away", "Leave it"), (given[0], None))
+    lines = (*(BYES[points].capitalize() for points in (2, 1)), "None")
+    return step.ask(f"Which bye does {name} have in round {number}?", lines, (given[2], given[1], None), numbered=True)

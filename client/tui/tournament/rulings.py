@@ -8,12 +8,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from client.state.tournament import DONE_PHASES, TournamentModel, result_ruled_on, table_name
+from client.text.tournaments import bye_of
 from client.tui.actions import Ruling
 from client.tui.step import Step
 from client.tui.tournament_view_state import TournamentView, marked_table
 from client.tui.ui_state import GiveReason
 from protocol.text import clean_name
-from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant, Tournament
+from protocol.tournament_messages import CorrectResult, EndTournament, GiveBye, RemoveEntrant, Tournament
 from protocol.tournaments import TableResult, TournamentTable
 
 VERDICTS: dict[str, TableResult | None] = {
@@ -26,6 +27,8 @@ VERDICTS: dict[str, TableResult | None] = {
     "Strike the result and reopen the table": None,
 }
 """The verdicts that a director may give on a table."""
+BYES: tuple[str, str, str] = ("no bye any more", "a half-point bye", "a full-point bye")
+"""What an entrant has, by the half points that a director gives them for a round."""
 
 
 def correct(step: Step, view_state: TournamentView, tournament: TournamentModel) -> Step:
@@ -100,6 +103,9 @@ def _is_settled(told: Tournament, ruling: Ruling, before: TableResult | None) ->
             return known != before or _verdict_of(known) == _verdict_of(result)
         case RemoveEntrant(entrant=entrant, remove=remove):
             return any(each.id == entrant and each.withdrawn is remove for each in told.entrants)
+        case GiveBye(entrant=entrant, round=number, half_points=half_points):
+            bye = bye_of(told, entrant, number)
+            return number <= len(told.rounds) or half_points == (0 if bye is None else bye.half_points)
         case EndTournament():
             return told.phase in DONE_PHASES
 
@@ -118,6 +124,8 @@ def _ruling_words(tournament: TournamentModel, ruling: Ruling) -> str:
         case RemoveEntrant(entrant=entrant, remove=remove):
             name = clean_name(table_name(tournament, entrant))
             return f"{name} is removed" if remove else f"{name} is let back in"
+        case GiveBye(entrant=entrant, round=number, half_points=half_points):
+            return f"{clean_name(table_name(tournament, entrant))} has {BYES[half_points]} in round {number}"
         case EndTournament():
             return "the tournament ends"
 

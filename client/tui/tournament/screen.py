@@ -57,7 +57,7 @@ from client.tui.drawing.picture import (
 from client.tui.keymap import Command
 from client.tui.scene import MORE, Scene, head, remarks
 from client.tui.screen import Screen
-from client.tui.tournament.keys import ALWAYS, KEYS, meaningless, refused, update
+from client.tui.tournament.keys import ALWAYS, KEYS, meaningless, own_bye, refused, update
 from client.tui.tournament_view_state import (
     ONLY_WATCHING,
     PAGES,
@@ -96,7 +96,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     ties = ", ".join(TIE_BREAK_WORDS.get(kind, clean_name(kind)) for kind in tournament.told.tie_breaks)
     aside = f"Points, then {ties}." if ties and tournament.told.rounds and page == "standings" else ""
     without = meaningless(scene.model, tournament, view_state)
-    feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without))
+    feet = (remarks(scene, width, 2, aside=aside), foot(KEYS, scene.theme, width, without=without, labels=_labels(scene.model, tournament)))
     told = block([_stands(scene, tournament, width), [("hint", _cut(f" {own_sentence(scene, tournament)}", width))], []])
     rows = height - 1 - 3 - 1 - 2 - 1
     if width >= WIDE and page != "log":
@@ -108,6 +108,13 @@ def _view(scene: Scene, size: Size) -> Picture:
     else:
         parts = _page(scene, tournament, page, width, rows, marks=True)
     return screen(size, head(scene, width), stacked(told, block([_pages(tournament, page, width)]), parts), *feet)
+
+
+def _labels(model: Model, tournament: TournamentModel) -> dict[Command, str]:
+    """What the key about a bye does now. While a round is raced, nothing else on the screen tells whether one has it."""
+    own = own_entrant(model, tournament)
+    request = own_bye(tournament.told, own) if own is not None else None
+    return {} if request is None else {Command.BYE: f"{'bye' if request.ask else 'no bye'} in {request.round}"}
 
 
 # ---- above the pages

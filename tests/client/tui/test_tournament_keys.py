@@ -28,6 +28,7 @@ from protocol.room_events import Ended
 from protocol.server_messages import Left
 from protocol.tournament_messages import (
     AddBot,
+    AskBye,
     CheckIn,
     CorrectResult,
     CreateTournament,
@@ -37,6 +38,7 @@ from protocol.tournament_messages import (
     ExtendCheckIn,
     FollowTournament,
     FollowTournaments,
+    GiveBye,
     LeaveTournament,
     PairRound,
     PauseTournament,
@@ -44,7 +46,7 @@ from protocol.tournament_messages import (
     StartTournament,
     Tournament,
 )
-from protocol.tournaments import TableResult, TournamentOptions
+from protocol.tournaments import TableResult, TournamentBye, TournamentOptions
 from protocol.views import SharedDeal
 from protocol.watch_messages import Unwatch, Unwatched, WatchRace
 from tests.client import replays, runs, scenes
@@ -57,6 +59,7 @@ pytestmark = pytest.mark.usefixtures("mock_clock")
 ID = tournaments.ID
 DEAL = SharedDeal(kind="round", id=f"{ID}/2", nonces=("00" * 16,))
 RULED = CorrectResult(id=ID, round=2, table=2, result=TableResult(verdict="second", first_home=52, second_home=31), ref=RULING_REFERENCE)
+GIVEN = GiveBye(id=ID, entrant=tournaments.ANNA, round=3, ref=RULING_REFERENCE)
 
 
 def directed(told: Tournament) -> Tournament:
@@ -242,6 +245,63 @@ async def test_entering_checking_in_and_withdrawing() -> None:
         assert run.link.taken() == []
         await run.give("L", "y")
         assert run.link.taken() == [LeaveTournament(id=ID)]
+
+
+def with_bye(told: Tournament, *byes: tuple[int, int], allowed: int = 1) -> Tournament:
+    """Anna has byes: round and half points of each. allowed: how many half-point ones a player may ask for."""
+    had = tuple(TournamentBye(round=number, entrant=tournaments.ANNA, half_points=points) for number, points in byes)
+    return replace(told, byes=had, options=replace(told.options, byes=allowed))
+
+
+async def test_a_player_asks_for_a_half_point_bye_in_the_round_that_comes_and_takes_it_back() -> None:
+    async with before(with_bye(tournaments.running(), allowed=0)) as run:
+        await run.give("y")
+        assert run.screen.shows("There is no half-point bye")
+        await run.say(with_bye(tournaments.running()))
+        assert run.screen.shows("y bye in 3")
+        await run.give("y")
+        assert run.screen.shows("Ask for a half-point bye in round 3?")
+        await run.give("n", "y", "y")
+        assert run.link.taken() == [AskBye(id=ID, round=3)]
+        await run.say(with_bye(tournaments.running(), (3, 1)))
+        assert run.screen.shows("y no bye in 3")
+        await run.give("y")
+        assert run.screen.shows("Take back your bye in round 3?")
+        await run.give("y")
+        assert run.link.taken() == [AskBye(id=ID, round=3, ask=False)]
+        for told in (
+            with_bye(tournaments.running(), (1, 1)),
+            with_bye(tournaments.running(), (3, 2)),
+            with_bye(replace(tournaments.running(), options=replace(tournaments.OPTIONS, rounds=3))),
+            with_bye(replace(tournaments.running(), options=replace(tournaments.OPTIONS, rounds=0))),
+            with_bye(replace(tournaments.running(), options=replace(tournaments.OPTIONS, format="session"))),
+            with_bye(tournaments.running(phase="over")),
+        ):
+            await run.say(told)
+            assert not any(run.screen.shows(label) for label in ("y bye", "y no bye"))
+            await run.give("y")
+            assert run.screen.shows("There is no half-point bye")
+        assert run.link.taken() == []
+
+
+async def test_a_director_gives_the_selected_player_a_bye_and_takes_it_away() -> None:
+    async with before(directed(tournaments.running())) as run:
+        await run.give("Y")
+        assert run.screen.shows("Select somebody who plays first, on the Standings page (tab).")
+        await run.give("tab", "Y")
+        assert run.screen.shows("Which bye does Anna have in round 3?")
+        await run.give("3", "Y", "2", *"a wedding", "enter", "Y", "1", "enter")
+        full, half = (GiveBye(id=ID, entrant=tournaments.ANNA, round=3, half_points=points) for points in (2, 1))
+        assert [replace(each, ref=0) for each in rulings_of(run)] == [replace(half, reason="a wedding"), full]
+        await run.say(directed(with_bye(tournaments.running(), (3, 2))))
+        await run.give("Y")
+        assert run.screen.shows("Take away the bye of Anna in round 3?")
+        await run.give("y", "enter")
+        assert [replace(each, ref=0) for each in rulings_of(run)] == [replace(full, half_points=0)]
+        await run.say(directed(replace(tournaments.running(), options=replace(tournaments.OPTIONS, rounds=2))))
+        await run.give("Y")
+        assert run.screen.shows("There is no round to come in which anybody could have a bye.")
+        assert rulings_of(run) == []
 
 
 async def test_where_entering_asks_for_a_code_it_is_typed() -> None:
@@ -580,6 +640,7 @@ async def test_a_ruling_whose_answer_was_lost_is_asked_about_if_it_was_not_carri
     for keys, words, ruling in (
         (("down", "E", "2", "enter"), "greedy 1 wins.", RULED),
         (("down", "E", "7", "enter"), "Strike the result and reopen", replace(RULED, result=None)),
+        (("tab", "Y", "1", "enter"), "Anna has a full-point", GIVEN),
         (("Z", "y", *"flood", "enter"), "the tournament ends", EndTournament(id=ID, reason="flood", ref=RULING_REFERENCE)),
     ):
         async with unanswered(*keys) as run:
@@ -602,6 +663,19 @@ async def test_nothing_is_asked_about_a_ruling_that_was_carried_out_although_its
         # Nor later, should it be corrected again.
         await run.say(directed(tournaments.running()))
         assert not run.screen.shows("The connection was lost before")
+
+
+async def test_nothing_is_asked_about_a_bye_that_was_given_or_whose_round_is_paired() -> None:
+    for told in (
+        with_bye(tournaments.running(), (3, 2)),
+        tournaments.running(rounds=tuple(tournaments.paired(number, left=2) for number in (1, 2, 3)), round=3),
+    ):
+        async with unanswered("tab", "Y", "1", "enter") as run:
+            await run.say(directed(told))
+            assert not run.screen.shows("The connection was lost before")
+    async with unanswered("tab", "Y", "1", "enter") as run:
+        await run.say(directed(with_bye(tournaments.running(), (3, 1))))
+        assert run.screen.shows("Anna has a full-point")
 
 
 async def test_each_of_several_rulings_whose_answers_were_lost_is_asked_about() -> None:
@@ -686,7 +760,7 @@ async def test_a_ruling_on_another_round_is_asked_about_once_that_round_is_seen(
 
 async def test_what_is_the_directors_is_nobody_elses() -> None:
     async with before(tournaments.running()) as run:
-        for key in "SPNEXbZ":
+        for key in "SPNEXYbZ":
             await run.give(key)
             assert run.screen.shows("Only the director, Grace, can do that.")
         assert run.link.taken() == []
