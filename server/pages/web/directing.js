@@ -16,6 +16,9 @@ const VERDICTS = [
   ["Strike the result and reopen the table", null],
 ];
 
+/** What an entrant has, by the half points that are given them for a round, as the terminal has it. */
+const BYES = ["no bye any more", "a half-point bye", "a full-point bye"];
+
 /** The message by which a result is entered, corrected or struck. @param {any} told a `Tournament` @param {any} table of its round @param {number} verdict of `VERDICTS` @param {string} reason @returns {import("carpet-wire").CorrectResult} */
 export function correction(told, table, verdict, reason) {
   const said = VERDICTS[verdict][1];
@@ -28,7 +31,7 @@ export function correction(told, table, verdict, reason) {
   };
 }
 
-/** @typedef {import("carpet-wire").CorrectResult | import("carpet-wire").RemoveEntrant | import("carpet-wire").EndTournament} Ruling */
+/** @typedef {import("carpet-wire").CorrectResult | import("carpet-wire").RemoveEntrant | import("carpet-wire").RenameEntrant | import("carpet-wire").GiveBye | import("carpet-wire").EndTournament} Ruling */
 
 /** Whether a ruling was carried out, or its race has had another result since. before: the one that it had when this was sent.
  * @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling @param {any} before */
@@ -39,6 +42,9 @@ function isSettled(told, ruling, before) {
       return JSON.stringify(known) !== JSON.stringify(before) || verdictOf(known) === verdictOf(ruling.result);
     }
     case "remove-entrant": return told.entrants.some((each) => each.id === ruling.entrant && each.withdrawn === ruling.remove);
+    case "rename-entrant": return told.entrants.some((each) => each.id === ruling.entrant && clean(each.name) === clean(ruling.name));
+    // Of a round that is paired nothing is to be given any more.
+    case "give-bye": return ruling.round <= told.rounds.length || (byeOf(told, ruling.entrant, ruling.round)?.half_points ?? 0) === ruling.half_points;
     case "end-tournament": return isDone(told);
   }
 }
@@ -56,13 +62,16 @@ function knownResult(told, ruling) {
 
 /** @param {any} told a `Tournament`, of the round that the ruling is about @param {Ruling} ruling */
 function rulingWords(told, ruling) {
+  const nameOf = (entrant) => clean(namesOf(told).get(entrant) ?? entrant);
   switch (ruling.type) {
     case "correct-result": {
       const [words] = VERDICTS.find(([, verdict]) => verdictOf(verdict) === verdictOf(ruling.result));
       const table = told.tables.find((each) => each.table === ruling.table) ?? { first: null, second: null };
       return `round ${ruling.round}, table ${ruling.table}: ${named(words, told, table)}`;
     }
-    case "remove-entrant": return `${clean(namesOf(told).get(ruling.entrant) ?? ruling.entrant)} is ${ruling.remove ? "removed" : "let back in"}`;
+    case "remove-entrant": return `${nameOf(ruling.entrant)} is ${ruling.remove ? "removed" : "let back in"}`;
+    case "rename-entrant": return `${nameOf(ruling.entrant)} is called ${clean(ruling.name)}`;
+    case "give-bye": return `${nameOf(ruling.entrant)} has ${BYES[ruling.half_points]} in round ${ruling.round}`;
     case "end-tournament": return "the tournament ends";
   }
 }

@@ -15,7 +15,7 @@ const ASKED = 7;
 
 /** Whether it is a ruling on a tournament, of which the tournament shows whether it was carried out. @param {any} message */
 function isRuling(message) {
-  return ["correct-result", "remove-entrant", "end-tournament"].includes(message.type);
+  return ["correct-result", "remove-entrant", "rename-entrant", "give-bye", "end-tournament"].includes(message.type);
 }
 
 /** Whether nobody who enters now would play. @param {any} told a `Tournament` */

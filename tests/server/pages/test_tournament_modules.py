@@ -26,7 +26,7 @@ from client.text.tournaments import (
 from client.tui.actions import Ruling
 from client.tui.tournament.rulings import VERDICTS, _ruling_words, race_of
 from protocol.phrases import PHRASES
-from protocol.tournament_messages import CorrectResult, EndTournament, RemoveEntrant, Tournament
+from protocol.tournament_messages import CorrectResult, EndTournament, GiveBye, RemoveEntrant, RenameEntrant, Tournament
 from protocol.tournaments import TableResult, TournamentBye, TournamentOptions, TournamentTable
 from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
@@ -298,7 +298,9 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
     ruled = CorrectResult(id=scene.id, round=scene.round, table=second.table, race=1, result=won)
     forfeited, struck = (msgspec.structs.replace(ruled, result=result) for result in (forfeit, None))
     removed, ended = RemoveEntrant(id=scene.id, entrant=anna.id, reason="so"), EndTournament(id=scene.id)
-    rulings: list[Ruling] = [ruled, forfeited, struck, removed, ended]
+    given_bye, taken_bye = (GiveBye(id=scene.id, entrant=anna.id, round=3, half_points=points) for points in (2, 0))
+    renamed = RenameEntrant(id=scene.id, entrant=anna.id, name="Ann")
+    rulings: list[Ruling] = [ruled, forfeited, struck, removed, given_bye, ended]
 
     def with_races(*races: TableResult) -> Tournament:
         table = msgspec.structs.replace(second, result=races[-1] if races else None, races=races)
@@ -310,12 +312,17 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
         (struck, with_races()),
         (struck, with_races(fresh)),
         (removed, tournament_scenes.running(entrants=(msgspec.structs.replace(anna, withdrawn=True), *scene.entrants[1:]))),
+        (given_bye, tournament_scenes.running(byes=(TournamentBye(round=3, entrant=anna.id, half_points=2),))),
+        (given_bye, tournament_scenes.running(rounds=(*scene.rounds, tournament_scenes.paired(3, left=2)))),
+        (taken_bye, scene),
+        (renamed, tournament_scenes.running(entrants=(msgspec.structs.replace(anna, name="Ann"), *scene.entrants[1:]))),
         (ended, tournament_scenes.running(phase="ended")),
     ]
-    given = {"open": scene, "rulings": rulings, "settled": settled}
+    given = {"open": scene, "rulings": [*rulings, renamed], "settled": settled}
     answers = node(script, msgspec.to_builtins(given))
     asked, silent, elsewhere, seen, not_theirs, after_another, told_later, lost_again, two, nothing, turned = answers
-    words = [_ruling_words(TournamentModel(scene, 0), each) for each in rulings]
+    # Names are corrected by the page alone: the terminal has a command for it.
+    words = [*(_ruling_words(TournamentModel(scene, 0), each) for each in rulings), "Benedikt is called Ann"]
     question = "The connection was lost before this was decided: {}.Decide it nowLeave it as it is"
     assert asked == [[0, question.format(each)] for each in words]
     assert silent == [[0]] * len(settled)
@@ -341,15 +348,15 @@ def test_the_answer_to_one_request_is_not_taken_for_that_to_another() -> None:
         const lost = part.lost().map(({{ type }}) => type);
         const notes = [textOf(part.notice)];
         part.send({{ type: "check-in" }});
-        part.send({{ type: "end-tournament" }});
+        for (const type of ["end-tournament", "rename-entrant", "give-bye"]) part.send({{ type }});
         lost.push(part.lost().map(({{ type }}) => type), part.lost());
         notes.push(textOf(part.notice));
         console.log(JSON.stringify([refs(), lost, notes]));
     """
     refs, lost, notes = node(script, None)
-    requests = ("end-tournament", "remove-entrant", "correct-result", "check-in", "end-tournament")
-    assert refs == [[request, ref] for request, ref in zip(requests, (7, 8, 9, 7, 8), strict=True)]
-    assert lost == ["end-tournament", "correct-result", ["end-tournament"], []]
+    requests = ("end-tournament", "remove-entrant", "correct-result", "check-in", "end-tournament", "rename-entrant", "give-bye")
+    assert refs == [[request, ref] for request, ref in zip(requests, (7, 8, 9, 7, 8, 9, 10), strict=True)]
+    assert lost == ["end-tournament", "correct-result", ["end-tournament", "rename-entrant", "give-bye"], []]
     assert notes == ["Not now.", "The connection was lost before the answer came. When it is back, look whether it was done."]
 
 
