@@ -46,6 +46,7 @@ def _checked(url: str) -> str:
 
 
 Url = Annotated[str, typer.Argument(metavar="SERVER", parser=_checked, help=URL_HELP)]
+Plain = Annotated[bool, typer.Option("--plain", help="No screens: lines of text, for a screen reader, a pipe or a plain terminal.")]
 NEEDS_A_NAME = "needs a name of at least one character"
 
 
@@ -157,6 +158,11 @@ def settings_of(wanted: AbstractSet[str] = frozenset(), theme: Path | None = Non
         pictures="pictures" in wanted,
         motion=usual.motion and "no_motion" not in wanted,
     )
+
+
+def by_lines(settings: UiSettings, plain: bool) -> UiSettings:
+    """The settings, without all that only a screen can show if there is to be none."""
+    return replace(settings, plain=True, motion=False, ascii=True, pictures=False) if plain else settings
 
 
 def converted(kind: type[Value], **fields: object) -> Value:

@@ -18,9 +18,11 @@ from client.cli.options import (
     Deal,
     Grace,
     Name,
+    Plain,
     Rules,
     Url,
     address_of,
+    by_lines,
     code_of,
     race_options,
     series_fields,
@@ -45,10 +47,9 @@ app = typer.Typer(rich_markup_mode=None)
 Winnable = Annotated[bool, typer.Option("--winnable", help="Only a deal that can be won; nobody knows which one.")]
 BestOf = Annotated[int | None, typer.Option("--best-of", metavar="N", help="A series: whoever wins most of N races wins it. N is odd.")]
 Session = Annotated[int | None, typer.Option("--session", metavar="N", help="A series: N attempts, with a point for each game won.")]
-INSTEAD: Final = "carpet play, host, join, match and watch take --plain, and carpet demo shows a race in plain text"
+INSTEAD: Final = "carpet play, host, join, match, watch and tournament join take --plain, and carpet demo shows a race in plain text"
 """What works without a terminal that can draw."""
 
-Plain = Annotated[bool, typer.Option("--plain", help="No screens: lines of text, for a screen reader, a pipe or a plain terminal.")]
 Swap = Annotated[bool, typer.Option("--swap", help="Two shuffles: each player plays one, then the other's.")]
 
 
@@ -107,7 +108,7 @@ def play(
     options = race_options(
         rules=rules, bots=[] if alone else [bot or _usual_bot(rules)], seats=1 if alone else 2, deal=deal, winnable=winnable, series=series
     )
-    settings = _by_lines(settings, plain)
+    settings = by_lines(settings, plain)
     _need_terminal("play", settings)
     keep_own_name(name)
     if not plain:
@@ -187,7 +188,7 @@ def host(
         delay_s=delay,
     )
 
-    _visit("host", url, OpenRace(options=options), name, _by_lines(settings, plain))
+    _visit("host", url, OpenRace(options=options), name, by_lines(settings, plain))
 
 
 @app.command(epilog=examples("carpet join carpet.example ABCDEF --name bert", "carpet join https://carpet.example/play/ABCDEF"))
@@ -208,7 +209,7 @@ def join(
     if wanted is None:
         fail("Which race? Write its code after the server, or the link of the race in place of both.", MISUSED)
 
-    _visit("join", url, JoinRace(code=wanted), name, _by_lines(settings, plain))
+    _visit("join", url, JoinRace(code=wanted), name, by_lines(settings, plain))
 
 
 @app.command(epilog=examples("carpet watch carpet.example", "carpet watch carpet.example ABCDEF"))
@@ -229,7 +230,7 @@ def watch(
 
     Progress is shown as it happens, boards some seconds later. Cards that a player still racing has not seen lie face down.
     """
-    _visit("watch", url, WatchRace(code=_code_of(url, code), key=key), name, _by_lines(settings, plain))
+    _visit("watch", url, WatchRace(code=_code_of(url, code), key=key), name, by_lines(settings, plain))
 
 
 def _code_of(url: str, typed: list[str] | None) -> str | None:
@@ -258,7 +259,7 @@ def match(
     if rules is not None:
         race_options(rules=rules)
 
-    _visit("match", url, None, name, _by_lines(settings, plain), StartMatch(rules))
+    _visit("match", url, None, name, by_lines(settings, plain), StartMatch(rules))
 
 
 @app.command(epilog="Example: carpet home wss://carpet.example")
@@ -288,11 +289,6 @@ def _need_terminal(command: str, settings: UiSettings) -> None:
     """End the command if it needs a terminal and there is none."""
     if not settings.plain:
         need_terminal(command, instead=INSTEAD)
-
-
-def _by_lines(settings: UiSettings, plain: bool) -> UiSettings:
-    """The settings, without all that only a screen can show if there is to be none."""
-    return replace(settings, plain=True, motion=False, ascii=True, pictures=False) if plain else settings
 
 
 def menu(run_command: Callable[[Sequence[str]], int]) -> None:

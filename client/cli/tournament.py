@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, get_args, get_type_hints
 import typer
 
 from client.cli.ending import MISUSED, fail
-from client.cli.options import Countdown, Grace, Json, Url, Yes, address_of, checked_name, converted, with_looks
+from client.cli.options import Countdown, Grace, Json, Plain, Url, Yes, address_of, by_lines, checked_name, converted, with_looks
 from client.cli.running import as_player, ask_name, finish, need_terminal, print_json, print_sentence, run
 from client.cli.tournament_pages import Id, tournament_id, tournament_pages_app
 from client.local.sitting import attend
@@ -191,6 +191,7 @@ def join(
     code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, if one is needed.")] = None,
     name: Name = None,
     no_screen: Annotated[bool, typer.Option("--no-screen", help="Only enter; go to the screen later.")] = False,
+    plain: Plain = False,
     *,
     settings: UiSettings,
 ) -> None:
@@ -204,8 +205,9 @@ def join(
         _decided(url, EnterTournament(id=id_, code=code), name or ask_name(address_of(url).url))
         print_sentence(f"You have entered tournament {id_}; to check in and play: carpet tournament join {url} {id_}")
         return
-    need_terminal("tournament join", instead="--no-screen enters without one")
-    _visit(url, id_, name=name, code=code, enters=True, settings=settings)
+    if not plain:
+        need_terminal("tournament join", instead="--plain takes part by lines, and --no-screen enters without one")
+    _visit(url, id_, name=name, code=code, enters=True, settings=by_lines(settings, plain))
 
 
 def _plain_command(name: str, what: str, request: Callable[[str], TournamentRequest], said: str) -> None:

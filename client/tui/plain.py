@@ -13,19 +13,31 @@ from typing import Any, Final, Protocol
 import trio
 
 from client.tui.actions import Action, Do, Key, Pick, Typed
-from client.tui.keymap import Command
+from client.tui.keymap import Command, key_text
 from client.tui.scene import Scene, shown_room
-from client.tui.telling import Teller, hint_line, question_lines, score_line, table_lines, watched_lines
+from client.tui.telling import (
+    Teller,
+    hint_line,
+    question_lines,
+    rules_lines,
+    score_line,
+    table_lines,
+    tournament_at,
+    tournament_lines,
+    watched_lines,
+)
+from client.tui.tournament.keys import KEYS, refused
+from client.tui.tournament_view_state import own_table
 from protocol.command_line import print_text
 
-WELCOME: Final = "Carpet Race by lines. help tells what can be typed."
+WELCOME: Final = "Carpet Race by lines. help tells what can be typed, and rules how the game goes."
 NOTHING: Final = "There is nothing to do now. help tells what can be typed."
 HELP: Final = (
     "b3, w or s: play the card at b3, the waste's top card, or the next stock card; r redeals. Several at once: b3 c1 s.",
     "If it can go to several places, type where it goes then, or esc. At once: s:b3, b3+.",
     "home: the next card home. g: all that can go. auto: turn sending home by itself on or off.",
     "Enter alone or hint: what can be done now. cards: the table. score: everybody's cards home, and the clock.",
-    "r or ready: you are ready, or want a rematch. review: what was possible in your game.",
+    "rules: how the game goes. r or ready: you are ready, or want a rematch. review: what was possible in your game.",
     "t and words: say something; in a race t lists the phrases, and t 1 says the first.",
     "stop: end your race; the cards you brought home count. resign: give up. leave: leave the room. quit: end it all.",
     "Questions are answered with y or n, or a number.",
@@ -37,6 +49,15 @@ WATCHERS_HELP: Final = (
     "leave: stop watching this race. quit: end it all.",
     "Questions are answered with y or n, or a number.",
 )
+TOURNAMENT_HELP: Final = (
+    "Enter alone or hint: how it stands, and what you can do. When your table is ready, you are taken there.",
+    "standings, tables: who is where, and who meets whom. rules: how the game goes.",
+    "leave: withdraw. quit: end it all. Questions are answered with y or n, or a number.",
+)
+SCREENS_ALONE: Final = frozenset(
+    {Command.PLAY, Command.TURN, Command.TURN_BACK, Command.BACK, Command.CORRECT, Command.REMOVE, Command.GIVE_BYE}
+)
+"""The keys of a tournament's screen that turn it, or are about what is selected there."""
 WORDS: Final = {
     "home": Command.SEND_HOME,
     **dict.fromkeys(("g", "G"), Command.SEND_ALL),
@@ -50,6 +71,11 @@ WORDS: Final = {
     "esc": Command.BACK,
 }
 """What can be typed in place of a key, and the keys that the sentences name."""
+TOURNAMENT_WORDS: Final = {
+    **{key: row.command for row in KEYS for key in row.keys if row.command not in SCREENS_ALONE},
+    **{word: WORDS[word] for word in ("quit", "q", "T")},
+    "leave": Command.WITHDRAW,
+}
 AGAIN: Final = ("r", "ready", "again", "rematch")
 
 
@@ -115,20 +141,23 @@ class Lines:
         if not self._hands.hurry(comes_back=not line):
             self._take(before, line)
         after = self._hands.scene()
-        is_awaited = after.ui != before.ui or after.model.in_flight is not None or WORDS.get(line) in (Command.LEAVE, Command.QUIT)
+        command = _command(before, line)
+        is_asked = command in (Command.LEAVE, Command.QUIT) or (command is not None and (tournament_at(before) is not None or not line))
+        is_awaited = is_asked or after.ui != before.ui or after.model.in_flight is not None
         if not self._has_said and not is_awaited:
             self._say(hint_line(after) or NOTHING)
 
     def _take(self, scene: Scene, line: str) -> None:
         ui, room, question = scene.ui, scene.model.room, scene.ui.question
         word, _, rest = line.partition(" ")
-        is_racing = room is not None and room.phase == "racing"
         if ui.prompt is not None:
             self._is_quiet = True
             for key in "" if line == "esc" else line:
                 self._hands.do(Key(key))
             self._is_quiet = False
             self._hands.do(Key("esc" if line == "esc" else "enter"))
+        elif question is None and (command := _command(scene, line)) is not None:
+            self._hands.do(Do(command))
         elif told := self._asked(scene, line):
             for text in told:
                 self._say(text)
@@ -147,21 +176,24 @@ class Lines:
             if rest and (opened.ui.prompt is not None or opened.ui.question is not None):
                 self._take(opened, rest)
             self.redraw()
-        elif line in WORDS:
-            self._hands.do(Do(WORDS[line]))
-        elif line in AGAIN and not is_racing:
-            self._hands.do(Do(Command.REMATCH if scene.model.finished is not None else Command.READY))
-        elif is_racing:
+        elif room is not None and room.phase == "racing":
             for move in line.split():
                 self._hands.do(Typed("move", move.lower() if move[1:2].isdigit() else move))
 
     def _asked(self, scene: Scene, line: str) -> list[str]:
         """What the player wants to know; empty if they have typed something else."""
         room = shown_room(scene)
-        view = room.view if room is not None else None
+        view, tournament = room.view if room is not None else None, tournament_at(scene)
         match line:
             case "" | "hint":
-                return question_lines(scene) or [hint_line(scene) or NOTHING]
+                return question_lines(scene) or tournament_lines(scene, "") or [hint_line(scene) or NOTHING]
+            case "standings" | "tables":
+                return tournament_lines(scene, line)
+            case "rules":
+                return rules_lines(scene)
+            case "help" | "?" if tournament is not None:
+                rows = [row for row in KEYS if row.command not in SCREENS_ALONE | refused(scene.model, tournament)]
+                return [*TOURNAMENT_HELP, *(f"{key_text(row, ascii_only=True)}: {row.help}" for row in rows)]
             case "help" | "?":
                 return [*(WATCHERS_HELP if scene.model.room is None and scene.ui.watch is not None else HELP)]
             case "cards" if room is not None and view is not None:
@@ -189,3 +221,18 @@ class Lines:
         """What concerns the looks of screens alone."""
 
     set_colours = set_palette = forget_pictures = take_again = _without
+
+
+def _command(scene: Scene, line: str) -> Command | None:
+    """What a line stands for, if it does for what a key does."""
+    model, room, tournament = scene.model, scene.model.room, tournament_at(scene)
+    if not line:
+        # To a table that waits, or back from one to its tournament; otherwise this asks what can be done.
+        if tournament is not None and own_table(model, tournament) is not None:
+            return Command.PLAY
+        return Command.REMATCH if model.is_at_table and room is not None and room.phase == "over" else None
+    if tournament is not None:
+        return TOURNAMENT_WORDS.get(line)
+    if line in AGAIN and (room is None or room.phase != "racing"):
+        return Command.REMATCH if model.finished is not None else Command.READY
+    return WORDS.get(line)

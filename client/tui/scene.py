@@ -152,7 +152,7 @@ def head(scene: Scene, width: int) -> Picture:
     right = [*clock, ("head", "  " if state else " "), *state] if clock else state
     if room is not None:
         left.append(("head", f"{dot}{rules_name(scene.model, room.options.rules)}{dot}{clip(clean_name(room.code), 8)}"))
-        more = [*_round(scene, room), *race_of_series(room)]
+        more = [*round_of(scene, room), *race_of_series(room)]
         autoplays = scene.ui.settings.autoplay and room.options.autoplay and scene.model.room is not None and room.phase == "racing"
         more += ["autoplay"] if autoplays else []
         more += [f"{room.watchers} watching{', all cards' if room.shown_whole else ''}"] if room.watchers else []
@@ -181,7 +181,7 @@ def race_of_series(room: RoomModel) -> list[str]:
     return said
 
 
-def _round(scene: Scene, room: RoomModel) -> list[str]:
+def round_of(scene: Scene, room: RoomModel) -> list[str]:
     """`Club Open, round 2`, at a table of a tournament; without the name if that is not known here."""
     id_, number = room.table_of
     tournament = scene.model.tournaments.tournament(id_)
@@ -243,6 +243,14 @@ def check_in_sentence(scene: Scene) -> str:
     return f"Press T to check in to {title_text(due.name)} within {left}, or you will be left out."
 
 
+def call_sentence(scene: Scene) -> str:
+    """That a table waits for this player, who is in the middle of something else; else empty. It is for them to say which they give up."""
+    call, room = scene.model.tournaments.call, scene.model.room
+    if call is None or room is None or room.code == call.code or room.phase == "over":
+        return ""
+    return f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
+
+
 def is_fresh(notice: Notice, now_ms: int) -> bool:
     return now_ms - notice.at_ms < (HOST_NOTICE_MS if notice.code == ErrorCode.HOST_SAYS else NOTICE_MS)
 
@@ -271,11 +279,7 @@ def notice_lines(scene: Scene, width: int) -> list[Line]:
         rules = scene.model.search.rules
         sentence = search_sentence(scene.model.search, rules_name(scene.model, rules) if rules is not None else "", scene.now_ms)
         lines += [[("title", f" {text}")] for text in wrap_text(sentence, width - 1)]
-    call, room = scene.model.tournaments.call, scene.model.room
-    if call is not None and room is not None and room.code != call.code and room.phase != "over":
-        # They are in the middle of something else, and it is for them to say which of the two they give up.
-        text = f"Table {call.table} of {title_text(call.name)} is waiting for you. Leave this race (L) to go there."
-        lines += [[("title", f" {line}")] for line in wrap_text(text, width - 1)]
+    lines += [[("title", f" {text}")] for text in wrap_text(call_sentence(scene), width - 1) if text]
     # What is said first of all stays, perhaps for minutes, and hides nothing.
     return [*lines, *told]
 

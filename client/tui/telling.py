@@ -5,6 +5,7 @@ The sentences are those of the screens wherever these have some. Owns what is to
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Final, TypeAlias
 
@@ -14,7 +15,9 @@ from client.game.board import Board, free_slots, top_home
 from client.game.moves import goes_home, source, target
 from client.state.room import Played, RoomModel, race_clock_ms
 from client.state.store import Model
+from client.state.tournament import TournamentModel, table_name
 from client.text.formatting import card_words, deck_size, search_sentence, series_sentence
+from client.text.tournaments import decision_text, format_text, out_word, phase_sentence, points_text, result_text, title_text
 from client.tui.drawing.bars import seat_name
 from client.tui.drawing.picture import Line
 from client.tui.race import outcome, result
@@ -22,8 +25,21 @@ from client.tui.race.invitation import invitation
 from client.tui.race.racing import situation
 from client.tui.race.waiting import waited_for
 from client.tui.race.watching import NO_BOARDS, NOTHING
-from client.tui.scene import PROMPT_LABELS, Scene, clean_long, clock_line, race_of_series, rules_name, shown_room
+from client.tui.scene import (
+    PROMPT_LABELS,
+    Scene,
+    call_sentence,
+    check_in_sentence,
+    clean_long,
+    clock_line,
+    race_of_series,
+    round_of,
+    rules_name,
+    shown_room,
+)
 from client.tui.step import Step
+from client.tui.tournament.screen import left_ms, own_sentence
+from client.tui.tournament_view_state import standings_of
 from protocol.seat_ends import end_among, word_among
 from protocol.text import clean_chat, clean_name, counted
 from protocol.views import View
@@ -44,12 +60,14 @@ class Teller:
     def __init__(self) -> None:
         self._told: dict[str, News] = {}
         self._table: tuple[tuple[str, int] | None, int, View | None] = (None, 0, None)
+        self._decisions: dict[str, int] = {}
 
     def told(self, scene: Scene) -> list[str]:
         """What is new in a scene, in the order in which it is to be heard."""
         scene = replace(scene, still=True)
         model, ui, room = scene.model, scene.ui, shown_room(scene)
         lines = [*self._new("notices", _notices(scene)), *self._new("search", _search(scene))]
+        lines += [*self._new("tournament", _tournament(scene)), *self._decided(scene)]
         if room is not None:
             lines += [*self._new("room", _room(scene, room)), *self._new("seats", _seats(room)), *self._new("chat", _chat(room))]
             lines += [*self._moves(scene, room), *self._new("counts", _counts(room)), *self._new("lead", self._lead(room))]
@@ -65,7 +83,7 @@ class Teller:
         # Not between two moves that are made one after the other.
         if model.in_flight is None and not ui.homing:
             hint = hint_line(scene)
-            lines += self._new("hint", {(hint, room.ply if room is not None else 0): hint} if hint else {})
+            lines += self._new("hint", {(_still(hint), room.ply if room is not None else 0): hint} if hint else {})
         return [*lines, *self._new("prompt", _each(asked))]
 
     def _new(self, kind: str, news: News) -> list[str]:
@@ -92,6 +110,17 @@ class Teller:
         # A server may call its slots anything.
         return [clean_long(line) for line in lines]
 
+    def _decided(self, scene: Scene) -> list[str]:
+        """What was decided at the tournament since one looked at it last, by whoever it was but the other players."""
+        tournament = tournament_at(scene)
+        if tournament is None:
+            return []
+        told, own = tournament.told, tournament.entrant(scene.model.player)
+        before, self._decisions[told.id] = self._decisions.get(told.id, told.decisions), told.decisions
+        authors = {"", told.director_name, own.name if own is not None else ""}
+        # Of a large round's results one's own is enough.
+        return [decision_text(each) for each in told.log if each.number > before and each.author in authors and each.kind != "result"]
+
     def _lead(self, room: RoomModel) -> News:
         """Who leads. Whoever led still does while others are level with them."""
         ordered = sorted((info for info in room.seats if info.name is not None), key=lambda info: -info.home)
@@ -116,6 +145,11 @@ def _each(texts: Iterable[str]) -> News:
     return {text: text for text in texts if text}
 
 
+def _still(text: str) -> str:
+    """A sentence without the time that is left, which makes no news of it."""
+    return re.sub(r"\d+:\d\d", "", text)
+
+
 def _notices(scene: Scene) -> News:
     ui, notice, link = scene.ui, scene.model.notice, scene.model.link
     told: dict[Hashable, str] = {}
@@ -127,7 +161,56 @@ def _notices(scene: Scene) -> News:
         told[notice.text, notice.at_ms] = clean_chat(notice.text)
     if link.reason:
         told[link.reason] = link.reason
-    return told
+    return told | {_still(text): text for text in (check_in_sentence(scene), call_sentence(scene)) if text}
+
+
+def tournament_at(scene: Scene) -> TournamentModel | None:
+    """The tournament that one is at, and at none of its tables."""
+    view_state = scene.ui.tournament_view
+    return scene.model.tournaments.tournament(view_state.id) if scene.model.room is None and view_state is not None else None
+
+
+def _tournament(scene: Scene) -> News:
+    """Which tournament it is, and each of its phases."""
+    tournament = tournament_at(scene)
+    if tournament is None:
+        return {}
+    told = tournament.told
+    facts = (title_text(told.options.name), format_text(told.options), rules_name(scene.model, told.options.rules))
+    return {told.id: f"{', '.join(facts)}.", (told.phase, len(told.rounds)): _stands(scene, tournament)}
+
+
+def _stands(scene: Scene, tournament: TournamentModel) -> str:
+    return phase_sentence(tournament.told, left_ms(scene, tournament))
+
+
+def tournament_lines(scene: Scene, asked: str) -> list[str]:
+    """What can be asked at a tournament: `standings`, `tables`, or else how it stands and what one can do.
+
+    The first two also at one of its tables after the race, when there is news of it again.
+    """
+    tournament, room = tournament_at(scene), scene.model.room
+    if asked and room is not None and room.phase == "over":
+        tournament = scene.model.tournaments.tournament(scene.model.table_of)
+    if tournament is None:
+        return []
+    told, lines = tournament.told, []
+    if asked == "standings":
+        for entrant, row in ((line.entrant, line.row) for line in standings_of(tournament)):
+            place = f"{row.place}. " if row is not None else ""
+            name = f"{clean_name(entrant.name)}{' (you)' if entrant.id == scene.model.player else ''}{' (bot)' if entrant.bot else ''}"
+            unit = "point" if row is not None and row.half_points == 2 else "points"
+            points = f"{points_text(row.half_points, plain=True)} {unit}, {row.home} cards home" if row is not None else ""
+            state = out_word(entrant) if entrant.withdrawn else "" if row is not None else "checked in" if entrant.checked_in else "entered"
+            lines.append(f"{place}{name}: {', '.join(filter(None, (points, state)))}.")
+        return lines or ["Nobody has entered yet."]
+    if asked == "tables":
+        for table in told.tables:
+            first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
+            result = f": {result_text(table.result, plain=True)}" if table.result is not None else ""
+            lines.append(f"Round {told.round}, table {table.table}: {first} against {second}{result}.")
+        return lines or ["No round has been paired yet."]
+    return [line for line in (_stands(scene, tournament), own_sentence(scene, tournament)) if line]
 
 
 def _search(scene: Scene) -> News:
@@ -150,7 +233,7 @@ def question_lines(scene: Scene) -> list[str]:
 def _room(scene: Scene, room: RoomModel) -> News:
     """Which race it is, and how far it has come."""
     race = (room.code, room.race)
-    facts = [clean_name(room.code), rules_name(scene.model, room.options.rules), *race_of_series(room)[:1]]
+    facts = [clean_name(room.code), rules_name(scene.model, room.options.rules), *round_of(scene, room), *race_of_series(room)[:1]]
     told: dict[Hashable, str] = {race: f"Race {', '.join(facts)}."}
     started = race_clock_ms(room.started_at_ms, scene.clock_ms)
     if room.phase == "countdown" or (room.phase == "racing" and started < 0):
@@ -232,6 +315,13 @@ def table_lines(view: View, board: Board) -> list[str]:
     homes = ", ".join(f"{'down to' if name.endswith('-') else 'up to'} {card_words(top)}" for name, top in tops if top)
     # A server may call its slots and foundations anything.
     return [clean_long(line) for line in (*lines, f"Home: {view.home}{f': {homes}' if homes else ''}.")]
+
+
+def rules_lines(scene: Scene) -> list[str]:
+    """The rules of the race that one is in, or of the tournament, in sentences."""
+    room, tournament = shown_room(scene), tournament_at(scene)
+    rules = room.options.rules if room is not None else tournament.told.options.rules if tournament is not None else ""
+    return [f"{clean_name(info.name)}: {clean_long(info.explanation)}" for info in scene.model.rules if info.id == rules]
 
 
 def watched_lines(scene: Scene) -> list[str]:
@@ -318,6 +408,8 @@ def hint_line(scene: Scene) -> str:
         return Step(model, ui, scene.now_ms).offline if model.welcome is not None or model.link.state == "gone" else ""
     if room is None and ui.watch is not None:
         return WATCHING if ui.watch.room is not None else " ".join(NOTHING)
+    if room is None and (tournament := tournament_at(scene)) is not None:
+        return own_sentence(scene, tournament)
     if room is None:
         # Until the lobby is known, a race that was asked for may be on its way.
         is_coming = model.lobby is None or model.search is not None or ui.start is not None or ui.followed.ready_at_once

@@ -150,7 +150,7 @@ def test_a_terminal_that_cannot_draw_is_told_of_the_lines_and_takes_them(tmp_pat
             assert b"\x1b" not in terminal.raw
             told = " ".join(" ".join(terminal.screen.display).split())
             assert told.startswith(
-                f"carpet: {name} needs a terminal that can draw, and TERM is dumb; carpet play, host, join, match and watch take"
+                f"carpet: {name} needs a terminal that can draw, and TERM is dumb; carpet play, host, join, match, watch and tournament"
             )
             assert terminal.process.returncode == 2
     with Terminal([*command, "play", "--plain"], environment=env) as terminal:

@@ -120,13 +120,13 @@ def _labels(model: Model, tournament: TournamentModel) -> dict[Command, str]:
 # ---- above the pages
 
 
-def _left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
+def left_ms(scene: Scene, tournament: TournamentModel) -> int | None:
     return None if tournament.phase_until_ms is None else max(tournament.phase_until_ms - scene.clock_ms, 0)
 
 
 def _stands(scene: Scene, tournament: TournamentModel, width: int) -> Line:
     director = "you are the director " if directs(scene.model, tournament) else f"director {clean_name(tournament.told.director_name)} "
-    sentence = f" {phase_sentence(tournament.told, _left_ms(scene, tournament))}"
+    sentence = f" {phase_sentence(tournament.told, left_ms(scene, tournament))}"
     return spread([("title", sentence)], [("faint", _cut(f" {director}", width - text_width(sentence)))], width, "felt")
 
 

@@ -14,7 +14,7 @@ import trio
 
 import protocol
 from client.cli import main as cli
-from client.cli import screens
+from client.cli import screens, tournament
 from client.cli.command_table import COMMANDS
 from client.connection.errors import Failure
 from client.local import sitting
@@ -424,10 +424,8 @@ def test_the_race_that_teaches_the_keys_is_against_the_easiest_bot_unless_one_is
 def test_whoever_has_no_terminal_is_told_of_the_lines(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     ran = run(capsys, *arguments)
     assert ran.status == 2
-    assert (
-        f"carpet {arguments[0]} needs a terminal, and there is none here; carpet play, host, join, match and watch take --plain"
-        in ran.sentence
-    )
+    others = "carpet play, host, join, match, watch and tournament join take --plain"
+    assert f"carpet {arguments[0]} needs a terminal, and there is none here; {others}" in ran.sentence
 
 
 def test_by_lines_no_terminal_is_needed_and_nothing_glides(
@@ -441,8 +439,15 @@ def test_by_lines_no_terminal_is_needed_and_nothing_glides(
 
     monkeypatch.setenv("CARPET_HOME", str(tmp_path))
     monkeypatch.setattr(sitting, "play", play)
+
+    async def attend(url: str, id_: str, *, settings: UiSettings, **others: object) -> AppOutcome:
+        asked.append(settings)
+        return AppOutcome("quit", settings)
+
+    monkeypatch.setattr(tournament, "attend", attend)
     assert run(capsys, "play", "--plain").status == 0
-    assert [(settings.plain, settings.motion) for settings in asked] == [(True, False)]
+    assert run(capsys, "tournament", "join", "carpet.example", "KWPRTM", "--plain").status == 0
+    assert [(settings.plain, settings.motion) for settings in asked] == [(True, False)] * 2
     ran = run(capsys, "play", "--plain", "--choose")
     assert (ran.status, ran.sentence) == (2, "carpet: --choose is done on a screen, and --plain has none: say --bot and --rules.")
 

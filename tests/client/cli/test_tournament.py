@@ -442,7 +442,10 @@ def test_how_often_a_drawn_race_is_run_again_is_for_the_maker_of_an_elimination_
         (["extend", "here", "KWPRTM", "3601"], "SECONDS"),
         (["add-bot", "here", "KWPRTM", "b" * 25], "not the name of a bot"),
         (["watch", "here", "KWPRTM", "--four-colour", "--colour-blind"], "choose one"),
-        (["join", "here", "KWPRTM"], "needs a terminal, and there is none here; --no-screen enters without one."),
+        (
+            ["join", "here", "KWPRTM"],
+            "needs a terminal, and there is none here; --plain takes part by lines, and --no-screen enters without one.",
+        ),
         (["watch", "here", "KWPRTM"], "carpet tournament standings prints how it stands"),
     ],
 )

@@ -19,11 +19,11 @@ from client.text.formatting import card_words
 from client.tui.plain import HELP, NOTHING, WATCHERS_HELP, WELCOME, Hands, Lines
 from client.tui.race.watching import NO_BOARDS
 from client.tui.scene import scene_of
-from client.tui.start import UiSettings
+from client.tui.start import StartTournaments, UiSettings
 from client.tui.telling import WATCHING, Teller, score_line, table_lines, watched_lines
 from client.tui.ui_state import Prompt, Question, Ui
 from protocol.cards import CARD_TEXT
-from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Say, Stop
+from protocol.client_messages import JoinRace, LeaveRace, Move, Ready, Rematch, Say, Stop
 from protocol.room_events import (
     Countdown,
     Dealt,
@@ -40,9 +40,11 @@ from protocol.room_events import (
     Unseated,
 )
 from protocol.server_messages import Left, WaitingMatch
-from protocol.views import ChatLine, RaceOptions, SeatState, SeriesOptions
+from protocol.tournament_messages import CheckIn, EnterTournament, LeaveTournament, Tournament
+from protocol.views import ChatLine, RaceOptions, SeatState, SeriesOptions, SharedDeal
 from protocol.watch_messages import WatchedEvent
 from tests.client import scenes, tables, watched
+from tests.client import tournament_scenes as tournaments
 from tests.client.tui.hands import UP, Run, answer, running, settled
 from tests.client.tui.screens import ENEMY, SCREENS
 
@@ -496,6 +498,107 @@ async def test_whoever_has_left_is_told_so_and_quits_by_a_line(keys: IO[bytes], 
         assert typist.heard()[-1] == "You are in no race now. quit ends this."
         await typist.types("quit")
         assert typist.run.outcome is not None
+
+
+def anna(told: Tournament, **changes: Any) -> Tournament:
+    """The tournament with Anna's entry changed, and more decisions, one of them hers."""
+    entrants = tuple(replace(each, **changes) if each.id == tournaments.ANNA else each for each in told.entrants)
+    entered = tournaments.decision(4, "enter", "Anna enters.", "Anna")
+    other = tournaments.decision(5, "enter", "Ed enters.", "Ed")
+    result = tournaments.decision(6, "result", "Round 2, table 2: Clara wins.")
+    return replace(told, entrants=entrants, log=(*told.log, entered, other, result), decisions=6)
+
+
+@asynccontextmanager
+async def at_tournament(told: Tournament, keys: IO[bytes], capsys: pytest.CaptureFixture[str]) -> AsyncIterator[Typist]:
+    """By lines at a tournament, of which nothing was heard yet but how it stood first."""
+    async with running(StartTournaments(tournaments.ID), settings=PLAIN) as run:
+        await run.say(UP, scenes.welcome(), told)
+        run.link.taken()
+        yield Typist(run, keys, capsys)
+
+
+@pytest.mark.usefixtures("mock_clock")
+async def test_a_tournament_is_entered_and_checked_in_to_by_lines(keys: IO[bytes], capsys: pytest.CaptureFixture[str]) -> None:
+    async with at_tournament(replace(tournaments.told(), entrants=tournaments.ENTRANTS[:1]), keys, capsys) as typist:
+        run = typist.run
+        assert typist.heard()[1:] == [
+            "Carpet Open, Swiss, 9 rounds, Carpet.",
+            "Open to enter: 1 entered.",
+            "You have not entered. Press i to enter.",
+        ]
+        assert await typist.types("i") == []
+        assert run.link.taken() == [EnterTournament(id=tournaments.ID)]
+        await run.say(anna(tournaments.told(), checked_in=False))
+        assert typist.heard() == ["Anna enters. (Anna)", "You have entered as Anna. The director will open the check-in."]
+        await run.say(anna(tournaments.told("check-in", phase_ms=95_000), checked_in=False))
+        assert typist.heard() == [
+            "Check-in: 1 of 4 checked in. 1:35 left.",
+            "Press c to check in, or you will be left out.",
+        ]
+        await run.later(5)
+        await run.say(anna(tournaments.told("check-in", phase_ms=90_000), checked_in=False))
+        assert typist.heard() == [], "time that goes by is no news"
+        assert await typist.types("c") == []
+        (check_in,) = run.link.taken()
+        assert isinstance(check_in, CheckIn)
+        assert (await typist.types("standings"))[:2] == ["Benedikt: entered.", "Anna (you): entered."]
+        assert await typist.types("tables") == ["No round has been paired yet."]
+        assert (await typist.types("S"))[0] == "Only the director, Grace, can do that."
+        told = await typist.types("help")
+        assert "c: Check in: you are here and ready to play." in told
+        assert not any("Director" in line or "page" in line for line in told)
+        for nothing in ("esc", "E", "tab", "dance", "ready"):
+            assert await typist.types(nothing) == ["Press c to check in, or you will be left out."], nothing
+        await typist.types("leave", "y")
+        assert run.link.taken() == [LeaveTournament(id=tournaments.ID)]
+
+
+@pytest.mark.usefixtures("mock_clock")
+async def test_by_lines_one_is_taken_to_ones_table_and_enter_leads_back_from_it(
+    keys: IO[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    deal = SharedDeal(kind="round", id=f"{tournaments.ID}/2", nonces=("00" * 16,))
+    async with at_tournament(tournaments.running(), keys, capsys) as typist:
+        run = typist.run
+        assert typist.heard()[2] == "Round 2 of 9 is being raced: 1 of 3 tables done."
+        assert (await typist.types("hint"))[1].startswith("Table 1 against Benedikt is waiting for you: press enter")
+        assert await typist.types("") == []
+        assert run.link.taken() == [JoinRace(code="HKTRWM")]
+        await run.say(scenes.room(code="HKTRWM", shared=deal))
+        assert typist.heard()[0] == "Race HKTRWM, Carpet, Carpet Open, round 2."
+        await run.say(scenes.room(code="HKTRWM", shared=deal, phase="over", version=2, ended=scenes.record().seats))
+        assert typist.heard()[-1].startswith("enter: back to the tournament")
+        assert (await typist.types("standings"))[:2] == [
+            "1. Benedikt: 2.5 points, 130 cards home.",
+            "2. Anna (you): 2 points, 122 cards home.",
+        ]
+        assert (await typist.types("tables"))[1] == "Round 2, table 2: Clara against greedy 1: 1 : 0 (52 : 31 cards)."
+        run.link.taken()
+        assert await typist.types("") == []
+        assert run.link.taken() == [LeaveRace()]
+        lost, *others = tournaments.TABLES
+        mine = replace(lost, result=tournaments.WON, races=(tournaments.WON,))
+        await run.say(Left(code="HKTRWM", reason="left"), anna(tournaments.running(tables=(mine, *others))))
+        assert typist.heard()[-1] == "You lost your table, 31 : 52 cards. The round goes on."
+
+
+def test_whoever_races_is_told_once_of_a_check_in_and_of_a_table_that_waits() -> None:
+    told = Telling(scenes.racing())
+    (check_in,) = told.hear(tournaments.check_in_due())
+    assert check_in.startswith("Press T to check in to Carpet Open within ")
+    assert told.tell(47_300) == []
+    (call,) = told.hear(tournaments.called(code="QWERTZ"))
+    assert call == "Table 1 of Carpet Open is waiting for you. Leave this race (L) to go there."
+
+
+@pytest.mark.usefixtures("mock_clock")
+async def test_the_rules_are_told_to_whoever_asks(keys: IO[bytes], capsys: pytest.CaptureFixture[str]) -> None:
+    async with racing(keys, capsys) as typist:
+        (rules,) = await typist.types("rules")
+        assert rules.startswith("Carpet: ")
+        assert scenes.welcome().rules[0].explanation[:40] in rules
+    assert "rules" in WELCOME
 
 
 async def test_without_a_standard_input_there_are_no_lines_to_take(
