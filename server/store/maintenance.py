@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeAlias
 
@@ -114,12 +115,12 @@ def backup(target: Path, where: str | None) -> BackedUp:
         raise StoreError(f"PostgreSQL has a program of its own for this: pg_dump --format=custom --file={target} DATABASE")
     if target.exists():
         raise StoreUnavailable(f"{target} exists already; choose another name")
-    partial = target.with_name(f"{target.name}.partial")
+    # Its name is no other copy's, since two to one target may be under way.
+    partial = target.with_name(f"{target.name}.{token_hex(4)}.partial")
     with brief_reading(location) as sql:
         schema.known(sql)
         try:
-            # One that a copy left which was killed. Private: it holds the secrets of deals.
-            partial.unlink(missing_ok=True)
+            # Private: it holds the secrets of deals.
             os.close(open_private(partial))
             _copy(sql, location, partial)
             partial.rename(target)

@@ -132,6 +132,24 @@ def test_a_copy_overwrites_nothing(empty_sqlite: str, tmp_path: Path) -> None:
     assert target.read_text() == "precious"
 
 
+def test_two_copies_to_one_file_at_the_same_moment_leave_each_other_alone(
+    empty_sqlite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+    target = tmp_path / "copy"
+
+    class Overtaken(sqlite3.Connection):
+        def backup(self, *copy: Any, **options: Any) -> None:
+            monkeypatch.undo()
+            care.backup(target, empty_sqlite)
+            super().backup(*copy, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **options: connect(path, factory=Overtaken, **options))
+    care.backup(target, empty_sqlite)
+    assert care.check(str(target)).faults == ()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("copy")] == ["copy"]
+
+
 def test_a_copy_that_cannot_be_written_leaves_nothing(empty_sqlite: str, tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match=r"cannot write .*nowhere/copy: No such file"):
         care.backup(tmp_path / "nowhere" / "copy", empty_sqlite)
