@@ -17,6 +17,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None and sys.argv[1:2] == ["serve"] and not sys.stderr.isatty():
         # Outside a terminal SIGHUP means the certificate, and the server needs a while until it heeds it: it would end by it.
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if arguments is None and sys.argv[1:2] == ["db"]:
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            # They end it like an interrupt, so that no unfinished copy of the database is left. Under `nohup`, SIGHUP is ignored.
+            if signal.getsignal(each) is signal.SIG_DFL:
+                signal.signal(each, signal.default_int_handler)
     try:
         # An interrupt while they are loaded is caught too.
         from server.cli import commands

@@ -9,11 +9,12 @@ import re
 import resource
 import signal
 import socket
+import sqlite3
 import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -35,6 +36,7 @@ from server.cli.main import main
 from server.race.commands import GetReady, PlayMove, ResignSeat, TakeSeat
 from server.race.machine import Race
 from server.rules.catalogue import RULE_SETS, rule_set
+from server.store.database import open_database
 from server.store.errors import AddressTaken
 
 ROOT = Path(__file__).parents[3]
@@ -176,7 +178,7 @@ import signal, sys
 
 class Strike:
     def find_spec(self, name, path, target=None):
-        if name == "server.cli.serve":
+        if name == "{loaded}":
             signal.raise_signal(signal.{number})
 
 sys.meta_path.insert(0, Strike())
@@ -189,10 +191,12 @@ main()
 """
 
 
-def struck(number: signal.Signals, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command that is sent this signal while it is being loaded."""
-    command = [sys.executable, "-c", STRUCK.format(number=number.name), *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def struck(
+    number: signal.Signals, *arguments: str, loaded: str = "server.cli.serve", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A command that is sent this signal when it loads this module; by default, while it is being loaded itself."""
+    command = [sys.executable, "-c", STRUCK.format(number=number.name, loaded=loaded), *arguments]
+    return subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
@@ -206,6 +210,21 @@ def test_sighup_does_not_end_a_server_that_is_just_starting_outside_a_terminal()
     assert struck(signal.SIGHUP, "serve", "--host", "").returncode == 2
     # No other command waits for certificates.
     assert struck(signal.SIGHUP, "rules", "list").returncode == -signal.SIGHUP
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_restore_that_is_ended_leaves_no_copy_of_the_older_backup(number: signal.Signals, tmp_path: Path) -> None:
+    backup, work = tmp_path / "older.sqlite3", tmp_path / "work"
+    work.mkdir()
+    open_database(str(backup)).close()
+    with closing(sqlite3.connect(backup)) as made:
+        made.executescript("UPDATE carpet_schema SET version_num = '0001'")
+    database = str(tmp_path / "new.sqlite3")
+    # Alembic upgrades the copy.
+    ran = struck(number, "db", "restore", str(backup), "--database", database, loaded="alembic", TMPDIR=str(work))
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+    assert list(work.iterdir()) == []
 
 
 @pytest.mark.parametrize(("arguments", "commands"), [((), "serve verify rules"), (("rules",), "list perft walk")])
