@@ -5,6 +5,7 @@ Most figures are counted elsewhere, and read when Prometheus asks. Only the lag 
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
@@ -25,7 +26,13 @@ ENDING_S: Final = 5.0
 
 @contextmanager
 def metrics_served(nursery: trio.Nursery, figures: Sequence[AnyFigure], host: str, port: int) -> Iterator[int]:
-    """Serve at this address inside the context, which yields the port (a free one for 0). Raises OSError at once if it cannot."""
+    """Serve at this address inside the context, which yields the port (a free one for 0). Raises OSError at once if it cannot.
+
+    host: `*` for all of IPv4 and IPv6.
+    """
+    if host == "*" and socket.has_dualstack_ipv6():
+        # Prometheus's own server takes * for all of IPv4 alone.
+        host = "::"
     lag, registry = Durations(), CollectorRegistry()
     registry.register(_Figures([*figures, DurationFigure("loop_lag_seconds", "How late the event loop wakes up.", lag)]))
     server, thread = start_http_server(port, host, registry=registry)

@@ -205,11 +205,13 @@ async def test_a_server_for_everybody_is_reached_by_ipv4_and_by_ipv6() -> None:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("no IPv6 here")
-    with held_ports(1) as (port,):
-        async with running(Settings(host="*", port=port)):
+    with held_ports(2) as (port, figures):
+        async with running(Settings(host="*", port=port, metrics=f"*:{figures}")):
             for host in ("127.0.0.1", "[::1]"):
                 answer = await trio.to_thread.run_sync(urllib.request.urlopen, f"http://{host}:{port}/healthz")
                 assert answer.read() == b"ok\n"
+                told = await trio.to_thread.run_sync(urllib.request.urlopen, f"http://{host}:{figures}/metrics")
+                assert b"carpet_connections 0.0\n" in told.read()
 
 
 async def test_cancelling_a_server_leaves_no_task_behind() -> None:
