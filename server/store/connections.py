@@ -20,6 +20,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, Final
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -43,12 +44,12 @@ _PAGE_BYTES: Final = 4096
 
 _IN_USE: Final = "another carpet-server{} uses {}; stop it first"
 _IN_USE_ALONE: Final = "a carpet-server without --cluster uses this database; stop it, or start it with --cluster too"
-_LOCK_NOT_AVAILABLE: Final = "55P03"
+_LOCK_AGAIN_S: Final = 0.1
 _LET_GO_S: Final = 4
 """PostgreSQL closes the connection of a node that falls asleep within a transaction. That frees its locks before its lease is over and
 others want its races."""
 _SAFE_COMMITS: Final = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-_LOCK: Final = "SELECT pg_advisory_lock{}(hashtext('carpet-race ' || current_schema()))"
+_LOCK: Final = "SELECT pg_try_advisory_lock{}(hashtext('carpet-race ' || current_schema())) AS taken"
 _UNLOCK: Final = "SELECT pg_advisory_unlock{}(hashtext('carpet-race ' || current_schema()))"
 _SHARED: Final = {False: "", True: "_shared"}
 
@@ -81,13 +82,13 @@ def lock(sql: Sql, location: Location, *, shared: bool) -> None:
 
     A connection that has it in one way can take it in the other as well, if nobody else has it.
     """
-    try:
-        # Waits for `lock_timeout`, because the connection of a killed server may take a moment to go away.
-        sql.rows(_LOCK.format(_SHARED[shared]))
-    except Exception as error:
-        if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
-            raise StoreInUse(_IN_USE_ALONE if shared else _IN_USE.format("", location)) from error
-        raise
+    # The connection of a killed server may take a moment to go away.
+    until = monotonic() + BUSY_S
+    while not sql.rows(_LOCK.format(_SHARED[shared]))[0].taken:
+        if monotonic() >= until:
+            raise StoreInUse(_IN_USE_ALONE if shared else _IN_USE.format("", location))
+        # Whoever waited for it within PostgreSQL would have all others wait behind them: also older nodes that lost their connection.
+        sleep(_LOCK_AGAIN_S)
 
 
 def unlock(sql: Sql, *, shared: bool) -> None:

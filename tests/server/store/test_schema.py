@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from threading import Barrier
+from time import sleep
 from unittest import mock
 
 import pytest
@@ -289,12 +290,22 @@ def test_a_newer_server_of_a_place_does_not_upgrade_the_tables_beneath_an_older_
     with mock.patch.object(schema, "MIGRATIONS", old):
         older, beside = open_shared(postgres), open_shared(postgres)
     before = older.upgraded.now
+    waited: list[float] = []
+
+    def reconnect(seconds: float) -> None:
+        """An older one, while the newer one waits for it to go."""
+        connections.connect_to_write(locate(postgres), shared=True).close()
+        waited.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(connections, "sleep", reconnect)
     for still_there in (beside, older):
         with pytest.raises(StoreInUse, match=r"another carpet-server uses postgresql://.*; stop it first"):
             open_shared(postgres)
         with still_there._reading() as sql:
             assert schema.version(sql) == before
         still_there.close()
+    assert waited
     newer = open_shared(postgres)
     assert (newer.upgraded.before, newer.upgraded.now) == (before, NEWEST)
     # With nothing to do it minds nobody.
