@@ -71,6 +71,9 @@ OWN_DECISIONS_OF_ALL: Final = 5_000
 """After so many of all entrants together, nobody who has left comes back by themselves. Several times what 256 of them need. Who comes for
 the first time, or is forgotten, always may: otherwise a few who come and go under ever new names would keep everybody out."""
 
+DIRECTORS_DECISIONS: Final = 5_000
+"""After so many by its director, it can only be brought to its end: each stays in the log, which a server that starts goes through."""
+
 RENAMES: Final = 5
 """Of each entrant. More than slips of the pen need, and each name stays in the log."""
 
@@ -113,7 +116,9 @@ def decide(state: TournamentState, asker: Asker, command: TournamentCommand | As
     """newcomers: how many have come from the asker's place, as by `comes_anew`. Raises Refusal. `TournamentState.after` says whether the
     events can happen."""
     plays = state.crosstable.plays(asker.id)
-    if asker.id != state.director and isinstance(command, EnterTournament | CheckIn) and not plays:
+    if asker.id == state.director:
+        _check_directors_decisions(state, command)
+    elif isinstance(command, EnterTournament | CheckIn) and not plays:
         _check_own_decisions(state, asker.id)
         if newcomers >= NEWCOMERS_OF_PLACE and comes_anew(state, asker):
             raise Refusal(ErrorCode.NOT_NOW, "too many players have entered from your address, so no others can")
@@ -190,6 +195,20 @@ def _check_own_decisions(state: TournamentState, player: str) -> None:
         raise Refusal(ErrorCode.NOT_NOW, "you have entered and left too often; its director can still let you in or take you out")
     if own and state.own_decisions >= OWN_DECISIONS_OF_ALL:
         raise Refusal(ErrorCode.NOT_NOW, "players have entered and left too often; its director can still let you in")
+
+
+def _check_directors_decisions(state: TournamentState, command: TournamentCommand | AskBoardsKey) -> None:
+    """Raises Refusal. The state cannot refuse this, because existing logs may hold more."""
+    match command:
+        case StartTournament() | PairRound() | PauseTournament(pause=False) | EndTournament() | AskBoardsKey():
+            return
+        case RemoveEntrant(remove=True) | LeaveTournament():
+            # Somebody has to be let in for each of these.
+            return
+    most = DIRECTORS_DECISIONS
+    if len(state.log) >= most and sum(entry.author == state.director for entry in state.log) >= most:
+        sentence = f"its director has decided {most:,} things, and can now only start it, go on with it, take entrants out and end it"
+        raise Refusal(ErrorCode.DECISION_REFUSED, sentence)
 
 
 def _check_own_byes(state: TournamentState, player: str) -> None:

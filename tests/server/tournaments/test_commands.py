@@ -15,6 +15,7 @@ from protocol.tournament_messages import (
     AskBye,
     CheckIn,
     CorrectResult,
+    EndTournament,
     EnterTournament,
     GiveBye,
     LeaveTournament,
@@ -303,6 +304,29 @@ def test_a_name_is_corrected_a_few_times_and_not_without_end() -> None:
     assert corrected("b", "Ben").people["b"].name == "Ben"
     # As a log of an earlier server may have it.
     assert state.after(EntrantRenamed("a", "Ann"), at_ms=3).people["a"].name == "Ann"
+
+
+def test_a_director_does_not_decide_without_end_but_can_bring_it_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "DIRECTORS_DECISIONS", 8)
+    state = entered(OPTIONS, *"abc")
+
+    def after(command: TournamentCommand, asker: Asker = DIRECTOR) -> TournamentState:
+        return state.after_all(decide(state, asker, command).events, at_ms=2, author=asker.id)
+
+    for number in range(4):
+        state = after(GiveBye(id="ABCDEF", entrant="a", round=1, half_points=1 + number % 2))
+        state = after(RemoveEntrant(id="ABCDEF", entrant="b", remove=number % 2 == 0))
+    state = after(RemoveEntrant(id="ABCDEF", entrant="b"))
+    for command in (
+        GiveBye(id="ABCDEF", entrant="a", round=1, half_points=0),
+        RemoveEntrant(id="ABCDEF", entrant="b", remove=False),
+        EnterTournament(id="ABCDEF"),
+    ):
+        assert "its director has decided 8 things" in sentence_of(state, DIRECTOR, command)
+    assert after(LeaveTournament(id="ABCDEF"), Asker("c", "C", None)).crosstable.size == 1
+    assert after(EndTournament(id="ABCDEF")).stage == "ended"
+    # As a log of an earlier server may have it.
+    assert state.after(Returned("b"), at_ms=3, author=DIRECTOR.id).crosstable.size == 3
 
 
 def test_a_director_gives_no_result_that_no_race_can_have() -> None:
