@@ -46,6 +46,7 @@ class Questions:
         self._patience_s = patience
         self._lost: str | None = LOST.reason  # why there is no connection; None while there is one
         self._refused: Error | None = None  # the refusal of the hello on this connection, or on the last one
+        self._silence = ""  # why somebody waits in vain
         self._back: Room | Left | None = None  # the latest outcome of the link's own return to a seat
         self._asked: dict[int, ServerMessage | None] = {}  # the answers to open questions, by `ref`
         self._open: dict[int, ClientMessage] = {}  # these questions, if they need no hello
@@ -136,16 +137,21 @@ class Questions:
             self.is_answered = True
         elif isinstance(passed, Room | Left):
             self._back = passed
+        elif isinstance(passed, Error) and passed.code == ErrorCode.CANNOT_WRITE:
+            # No answers come as long as that lasts.
+            self._silence = str(RequestRefused(passed))
+            return
         else:
             return
         self._tell_news()
 
     @contextlib.contextmanager
     def _patience(self) -> Iterator[None]:
+        self._silence = f"The server at {self._url} does not answer."
         with trio.move_on_after(self._patience_s) as scope:
             yield
         if scope.cancelled_caught:
-            raise Unreachable(f"The server at {self._url} does not answer.")
+            raise Unreachable(self._silence)
 
     async def _next_news(self) -> None:
         await self._news.wait()

@@ -66,6 +66,15 @@ async def test_a_server_that_says_nothing_is_not_waited_for(server: FakeServer, 
             await link.ask(PAUSE, Decided)
 
 
+async def test_what_keeps_a_server_from_answering_is_the_reason_why_nobody_waits_any_longer(
+    server: FakeServer, nursery: trio.Nursery
+) -> None:
+    nursery.start_soon(server.answer, None, (tournaments.told(), refusal(ErrorCode.CANNOT_WRITE, 0)))
+    async with open_link(URL, ANNA, dial=server.dial) as link:
+        with pytest.raises(Unreachable, match="cannot save anything just now"):
+            await link.ask(PAUSE, Decided)
+
+
 async def test_a_guest_says_so_on_every_connection_and_is_kept_nowhere(server: FakeServer) -> None:
     kept: list[Identity] = []
     async with open_link(URL, None, watches=True, keep=kept.append, dial=server.dial) as link:
