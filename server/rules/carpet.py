@@ -71,15 +71,15 @@ class Turning(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarpetRules(RuleSet):
-    """A rule set of the family."""
+    """A rule set of the family: Carpet itself, but for what its row says."""
 
     family: Family = field(default=Family.CARPET, init=False)
     decks: int = field(default=1, init=False)
     columns: int = field(default=_COLUMNS, init=False)
     rows: int = field(default=_ROWS, init=False)
-    aces: Aces
-    refill: Refill
-    turning: Turning
+    aces: Aces = Aces.LIFTED
+    refill: Refill = Refill.CHOICE
+    turning: Turning = Turning.ANY_TIME
 
     @property
     def has_waste(self) -> bool:

@@ -35,9 +35,6 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         source="How to Play, base game",
         difficulty=Difficulty.EASY,
         solvable=True,
-        aces=Aces.LIFTED,
-        refill=Refill.CHOICE,
-        turning=Turning.ANY_TIME,
     ),
     CarpetRules(
         id="carpet-aces-in",
@@ -52,8 +49,6 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         difficulty=Difficulty.MODERATE,
         solvable=True,
         aces=Aces.IN_DECK,
-        refill=Refill.CHOICE,
-        turning=Turning.ANY_TIME,
     ),
     CarpetRules(
         id="carpet-redeal",
@@ -68,9 +63,6 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         difficulty=Difficulty.EASY,
         solvable=True,
         redeals=1,
-        aces=Aces.LIFTED,
-        refill=Refill.CHOICE,
-        turning=Turning.ANY_TIME,
     ),
     CarpetRules(
         id="carpet-strategy",
@@ -85,9 +77,6 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         difficulty=Difficulty.EASY,
         solvable=True,
         visible_stock=3,
-        aces=Aces.LIFTED,
-        refill=Refill.CHOICE,
-        turning=Turning.ANY_TIME,
     ),
     CarpetRules(
         id="carpet-free",
@@ -102,9 +91,7 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         source="Till Dawn (Semicolon Software)",
         difficulty=Difficulty.EASY,
         solvable=True,
-        aces=Aces.LIFTED,
         refill=Refill.FREE,
-        turning=Turning.ANY_TIME,
     ),
     CarpetRules(
         id="carpet-whist",
@@ -173,7 +160,6 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         source="Crazy Quilt, encyclopedia article",
         difficulty=Difficulty.HARD,
         redeals=1,
-        clear=Clear.NEXT_SLOT,
     ),
     QuiltRules(
         id="indian-carpet",
@@ -189,7 +175,6 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         difficulty=Difficulty.MODERATE,
         solvable=True,
         redeals=2,
-        clear=Clear.NEXT_SLOT,
     ),
     QuiltRules(
         id="teppich",
@@ -222,7 +207,6 @@ _ROWS: Final[tuple[RuleSet, ...]] = (
         solvable=True,
         reserves=8,
         move_limit=2000,
-        clear=Clear.NEXT_SLOT,
     ),
 )
 

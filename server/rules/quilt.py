@@ -70,7 +70,7 @@ class QuiltRules(RuleSet):
     decks: int = field(default=2, init=False)
     columns: int = field(default=COLUMNS, init=False)
     rows: int = field(default=ROWS, init=False)
-    clear: Clear
+    clear: Clear = Clear.NEXT_SLOT
     redealing: Redealing = Redealing.TURNED_OVER
 
     @property
