@@ -21,7 +21,7 @@ from msgspec.structs import force_setattr
 from protocol.cards import CARD_TEXT, DECK_SIZE, SUIT_SIZE, SUITS, Card, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.moves import REDEAL, STOCK, WASTE
-from server.rules.position import Family, PositionBase, RuleSet, slot_names
+from server.rules.position import Family, Position, RuleSet, slot_names
 
 _COLUMNS: Final = 5
 _ROWS: Final = 4
@@ -107,8 +107,8 @@ _FREE: Final = Refill.FREE
 _ANY_TIME: Final = Turning.ANY_TIME
 
 
-class CarpetPosition(PositionBase, frozen=True, eq=False, gc=False):
-    """A position of the family; satisfies server.rules.position.Position."""
+class CarpetPosition(Position, frozen=True, eq=False, gc=False):
+    """A position of the family."""
 
     rules: CarpetRules
     seed: bytes

@@ -1,7 +1,7 @@
 """The port of the rules: what a rule set and a position are to the rest of the server.
 
-Owns the two interfaces, RuleSet and Position, which all twelve rule sets satisfy, and what follows from them alone: how a
-move is checked, and the text form. Must not know any family of rules.
+Owns the two base classes, RuleSet and Position, and what follows from them alone: how a move is checked, and the text form. Must not
+know any family of rules.
 
 A position shows everything, even the order of the stock. Only server/race/view.py decides what a player may see of it. So
 neither a position's text nor the text of an IllegalMove is for a player's eyes.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, Self
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -40,68 +40,121 @@ class Difficulty(StrEnum):
     HARD = "hard"
 
 
-class Position(Protocol):
-    """One state of one deal. A value: playing a move gives another position and leaves this one unchanged."""
+class Position(Struct, frozen=True, kw_only=True, eq=False, gc=False):
+    """One state of one deal. A value: playing a move gives another position and leaves this one unchanged.
+
+    Fields that begin with an underscore cache what follows from the others. They are not part of the value, and the only fields that are
+    written, by `force_setattr`. A struct, because a race makes one for each move, and a frozen dataclass takes ten times as long.
+    """
+
+    _legal_moves: tuple[str, ...] | None = None
+    _pile_texts: dict[str, tuple[str, ...]] | None = None
+
+    # ---- what each family has in its own way
 
     @property
+    @abstractmethod
     def rules(self) -> "RuleSet":
         """The row of the catalogue that is being played."""
 
     @property
+    @abstractmethod
     def piles(self) -> Mapping[str, tuple[Card, ...]]:
         """The cards of each slot by name, in slot order, then of the reserves p1 …; bottom card first."""
 
     @property
-    def pile_texts(self) -> dict[str, tuple[str, ...]]:
-        """`piles` as messages carry them. Made once for a position and shared, so do not change it."""
-
-    @property
+    @abstractmethod
     def waste(self) -> tuple[Card, ...]:
         """Bottom card first. The last one is the top, and the only one that can be played."""
 
     @property
+    @abstractmethod
     def stock(self) -> tuple[Card, ...]:
         """Next card first."""
 
     @property
+    @abstractmethod
     def foundations(self) -> dict[str, int]:
         """How many cards lie on each foundation: `S H D C`, or `S+ S- H+ H- D+ D- C+ C-` with two decks."""
 
     @property
+    @abstractmethod
     def pending(self) -> str | None:
         """The slot of a gap that has to be refilled first, if the player can choose how."""
 
     @property
+    @abstractmethod
     def redeals_left(self) -> int:
         """How many redeals the player may still make; a redeal is a legal move only in some positions."""
 
     @property
+    @abstractmethod
     def home(self) -> int:
         """Cards on the foundations, lifted ones included."""
+
+    @abstractmethod
+    def play_unchecked(self, move: str) -> Self:
+        """`play` for a move known to be legal. For any other move the behaviour is undefined."""
+
+    @abstractmethod
+    def _find_legal_moves(self) -> tuple[str, ...]: ...
+
+    # ---- what follows from it
+
+    def legal_moves(self) -> tuple[str, ...]:
+        """Every legal move as text, in ASCII order. Computed once for a position and kept."""
+        moves = self._legal_moves
+        if moves is None:
+            moves = self._find_legal_moves()
+            force_setattr(self, "_legal_moves", moves)
+        return moves
+
+    @property
+    def pile_texts(self) -> dict[str, tuple[str, ...]]:
+        """`piles` as messages carry them. Made once for a position and shared, so do not change it."""
+        texts = self._pile_texts
+        if texts is None:
+            texts = {slot: tuple([CARD_TEXT[card] for card in pile]) for slot, pile in self.piles.items()}
+            force_setattr(self, "_pile_texts", texts)
+        return texts
+
+    def forget_derived(self) -> None:
+        """Drop what is cached, for a position that is no longer the current one: the caches are larger than it, and can be rebuilt."""
+        force_setattr(self, "_legal_moves", None)
+        force_setattr(self, "_pile_texts", None)
+
+    def _value(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__struct_fields__ if name[0] != "_")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Position) and type(self) is type(other) and self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def play(self, move: str) -> Self:
+        """The position after a move and the refills it forces. Raises IllegalMove; this position never changes."""
+        if move not in self.legal_moves():
+            raise IllegalMove(move, self)
+        return self.play_unchecked(move)
 
     @property
     def is_over(self) -> bool:
         """No move is legal."""
+        return not self.legal_moves()
 
     @property
     def is_won(self) -> bool:
         """Every card is home."""
+        return self.home == self.rules.deck_size
 
     @property
     def text(self) -> str:
         """The canonical one-line form; see position_text."""
+        return position_text(self)
 
-    def legal_moves(self) -> tuple[str, ...]:
-        """Every legal move as text, in ASCII order. Computed once for a position and kept."""
-
-    def forget_derived(self) -> None:
-        """Drop what is cached, for a position that is no longer the current one: the caches are larger than it, and can be rebuilt."""
-
-    def play(self, move: str) -> Self:
-        """The position after a move and the refills it forces. Raises IllegalMove; this position never changes."""
-
-    def play_unchecked(self, move: str) -> Self:
-        """The same for a move known to be legal. For any other move the behaviour is undefined."""
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.text}>"
 
 
 class IllegalMove(Exception):
@@ -167,73 +220,6 @@ class RuleSet(ABC):
     @property
     def slots(self) -> tuple[str, ...]:
         return slot_names(self.columns, self.rows)
-
-
-class PositionBase(Struct, frozen=True, kw_only=True, eq=False, gc=False):
-    """The part of a position that all families share. With a family's own part it satisfies Position.
-
-    Fields that begin with an underscore cache what follows from the others. They are not part of the value, and the only fields that are
-    written, by `force_setattr`. A struct, because a race makes one for each move, and a frozen dataclass takes ten times as long.
-    """
-
-    _legal_moves: tuple[str, ...] | None = None
-    _pile_texts: dict[str, tuple[str, ...]] | None = None
-
-    def _find_legal_moves(self) -> tuple[str, ...]:
-        raise NotImplementedError
-
-    def legal_moves(self) -> tuple[str, ...]:
-        moves = self._legal_moves
-        if moves is None:
-            moves = self._find_legal_moves()
-            force_setattr(self, "_legal_moves", moves)
-        return moves
-
-    @property
-    def pile_texts(self: Position) -> dict[str, tuple[str, ...]]:
-        assert isinstance(self, PositionBase)
-        texts = self._pile_texts
-        if texts is None:
-            texts = {slot: tuple([CARD_TEXT[card] for card in pile]) for slot, pile in self.piles.items()}
-            force_setattr(self, "_pile_texts", texts)
-        return texts
-
-    def forget_derived(self) -> None:
-        force_setattr(self, "_legal_moves", None)
-        force_setattr(self, "_pile_texts", None)
-
-    def _value(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__struct_fields__ if name[0] != "_")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PositionBase) and type(self) is type(other) and self._value() == other._value()
-
-    def __hash__(self) -> int:
-        return hash(self._value())
-
-    # Not Self, which would not say that it is also a Position.
-    def play(self: "_PositionT", move: str) -> "_PositionT":  # noqa: PYI019
-        if move not in self.legal_moves():
-            raise IllegalMove(move, self)
-        return self.play_unchecked(move)
-
-    @property
-    def is_over(self) -> bool:
-        return not self.legal_moves()
-
-    @property
-    def is_won(self: Position) -> bool:
-        return self.home == self.rules.deck_size
-
-    @property
-    def text(self: Position) -> str:
-        return position_text(self)
-
-    def __repr__(self: Position) -> str:
-        return f"<{type(self).__name__} {self.text}>"
-
-
-_PositionT = TypeVar("_PositionT", bound=Position)
 
 
 @lru_cache

@@ -26,7 +26,7 @@ from protocol.cards import CARD_TEXT, DECK_SIZE, Card, suit
 from protocol.shuffle import redeal_label, shuffle
 from server.rules.foundations import DOWN, FOUNDATIONS, FOUNDED, UP, Heights, lift_aces_and_kings, raised, wanted
 from server.rules.moves import REDEAL, STOCK, WASTE
-from server.rules.position import Family, PositionBase, RuleSet, slot_names
+from server.rules.position import Family, Position, RuleSet, slot_names
 from server.rules.weave import COLUMNS, GAP, ROWS, Clear, Quilt, available, available_after
 
 Pile: TypeAlias = tuple[Card, ...]
@@ -96,8 +96,8 @@ class QuiltRules(RuleSet):
         return QuiltPosition(self, seed, quilt, reserves, (), others, FOUNDED, self.redeals)
 
 
-class QuiltPosition(PositionBase, frozen=True, eq=False, gc=False):
-    """A position of the family; satisfies server.rules.position.Position."""
+class QuiltPosition(Position, frozen=True, eq=False, gc=False):
+    """A position of the family."""
 
     rules: QuiltRules
     seed: bytes

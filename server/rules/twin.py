@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, TypeAlias
 from protocol.cards import CARD_TEXT, Card
 from server.rules.foundations import FOUNDATIONS, FOUNDED, Heights, HomeMoves, home_moves, lift_aces_and_kings, raised, wanted
 from server.rules.moves import STOCK, WASTE
-from server.rules.position import Family, PositionBase, RuleSet
+from server.rules.position import Family, Position, RuleSet
 
 Pile: TypeAlias = tuple[Card, ...]
 
@@ -79,8 +79,8 @@ def _texts(slots: tuple[str, ...]) -> _Texts:
 _WASTE_HOME: Final = home_moves(WASTE)
 
 
-class TwinPosition(PositionBase, frozen=True, eq=False, gc=False):
-    """A position of the family; satisfies server.rules.position.Position."""
+class TwinPosition(Position, frozen=True, eq=False, gc=False):
+    """A position of the family."""
 
     rules: TwinRules
     tableau: tuple[Pile, ...]

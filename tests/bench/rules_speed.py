@@ -58,7 +58,7 @@ def best_seconds(run: Callable[[], object]) -> float:
 
 def find_legal(steps: list[Step]) -> None:
     for position, _ in steps:
-        position._find_legal_moves()  # type: ignore[attr-defined]  # the public one finds them once
+        position._find_legal_moves()  # the public one finds them once
 
 
 def apply_moves(steps: list[Step]) -> None:

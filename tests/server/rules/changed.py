@@ -6,7 +6,7 @@ import dataclasses
 from typing import TypeVar
 
 from protocol.cards import SUIT_SIZE, SUITS, Card, card_text, parse_card
-from server.rules.position import Position, PositionBase
+from server.rules.position import Position
 
 Value = TypeVar("Value")
 Played = TypeVar("Played", bound=Position)
@@ -14,7 +14,7 @@ Played = TypeVar("Played", bound=Position)
 
 def replace(value: Value, **changes: object) -> Value:
     """`dataclasses.replace` that works for positions too: values cached from the old fields are worked out again."""
-    if not isinstance(value, PositionBase):
+    if not isinstance(value, Position):
         return dataclasses.replace(value, **changes)  # type: ignore[type-var]
     fields = {name: getattr(value, name) for name in value.__struct_fields__ if not name.startswith("_")}
     return type(value)(**fields | changes)
