@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from protocol.record import Record
 from protocol.room_events import Ghost, Ratings, ReadyDue, RematchAsked, Result, RoomEvent, Said, Scored
 from protocol.room_events import Room as RoomMessage
-from protocol.views import ChatLine, GhostInfo, SeatRating, SeriesInfo
+from protocol.views import ChatLine, SeatRating, SeriesInfo
 from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
@@ -31,77 +31,18 @@ CHAT_KEPT = 50
 """Lines of chat in a snapshot; latecomers do not see older ones."""
 
 
-class OwnEvent(Struct, frozen=True):
-    """An event of the room rather than of its race. Everybody is told the same."""
-
-    def message(self, version: int, now: int) -> RoomEvent:
-        """now: for what is told as time left."""
-        raise NotImplementedError
+UNNUMBERED: Final = 0
+"""Stands for the version of an event that is still to be published."""
 
 
-class RematchWanted(OwnEvent, frozen=True):
-    """The player of this seat wants a rematch."""
-
-    seat: int
-
-    def message(self, version: int, now: int) -> RoomEvent:
-        return RematchAsked(version=version, seat=self.seat)
-
-
-class ReadyWanted(OwnEvent, frozen=True):
-    """Whoever is not ready at this moment loses their seat."""
+class ReadyWanted(Struct, frozen=True):
+    """Whoever is not ready at this moment loses their seat. Told as the time that is left until then."""
 
     until: int
 
-    def message(self, version: int, now: int) -> RoomEvent:
-        return ReadyDue(version=version, left_ms=max(self.until - now, 0))
 
-
-class LineSaid(OwnEvent, frozen=True):
-    """A line of chat. ref: that of the request that said it."""
-
-    line: ChatLine
-    ref: int
-
-    def message(self, version: int, now: int) -> RoomEvent:
-        return Said(version=version, line=self.line, ref=self.ref)
-
-
-class SeriesScored(OwnEvent, frozen=True):
-    """How the series stands now. record: that of an earlier race, sealed until now."""
-
-    series: SeriesInfo
-    record: Record | None
-
-    def message(self, version: int, now: int) -> RoomEvent:
-        return Scored(version=version, series=self.series, record=self.record)
-
-
-class SeatsRated(OwnEvent, frozen=True):
-    """How the finished race changed ratings, by seat."""
-
-    seats: tuple[SeatRating, ...]
-
-    def message(self, version: int, now: int) -> RoomEvent:
-        return Ratings(version=version, seats=self.seats)
-
-
-class RecordRevealed(OwnEvent, frozen=True):
-    """The record of the finished race is no longer sealed."""
-
-    record: Record
-
-    def message(self, version: int, now: int) -> RoomEvent:
-        return Result(version=version, record=self.record)
-
-
-class GhostMoved(OwnEvent, frozen=True):
-    """How far somebody who ran the deal before had come at this moment of their run."""
-
-    ghost: GhostInfo
-
-    def message(self, version: int, now: int) -> RoomEvent:
-        return Ghost(version=version, ghost=self.ghost)
+OwnEvent: TypeAlias = RematchAsked | Said | Scored | Ratings | Result | Ghost | ReadyWanted
+"""An event of the room rather than of its race, of which everybody is told the same: this message, with its version."""
 
 
 class MoveMade(Struct, frozen=True, gc=False):
@@ -173,27 +114,28 @@ class Broadcast:
         if isinstance(event, (MovePlayed, SeatDealt)):
             self.publish_apart(event, race, now)
             return
-        version = self._history.add(event)
+        version, in_race = self._history.add(event), None
         if isinstance(event, OwnEvent):
             self._note(event)
-            message = event.message(version, now)
+            message = _own_message(event, version=version, now=now)
         else:
+            in_race = event
             if isinstance(event, StartSet):
                 # In a series, the previous race's ratings arrived after this race had been opened.
                 self._ratings = ()
             message = tell_alike(event, version=version, now=now, sealed=race.sealed)
         self.everybody(Outgoing(message))
-        self._tell_spectators(message, event, race, now)
+        self._tell_spectators(message, in_race, race, now)
 
     def _note(self, event: OwnEvent) -> None:
         match event:
-            case RematchWanted(seat=seat):
+            case RematchAsked(seat=seat):
                 self.again.add(seat)
-            case LineSaid(line=line):
+            case Said(line=line):
                 self._chat = [*self._chat[-(CHAT_KEPT - 1) :], line]
-            case SeriesScored(series=series):
+            case Scored(series=series):
                 self.series = series
-            case SeatsRated(seats=seats):
+            case Ratings(seats=seats):
                 self._ratings = seats
             case _:
                 pass
@@ -207,14 +149,11 @@ class Broadcast:
         told = self._draft.effects.told
         for other, member in self._members.connections.items():
             told.append((member, to_others if other != player else Outgoing(own)))
-        if self.watched:
-            self._tell_spectators(others, event, race, now)
+        self._tell_spectators(others, event, race, now)
 
-    def _tell_spectators(self, message: RoomEvent, event: RaceEvent | OwnEvent, race: Race, now: int) -> None:
-        if not self.watched:
-            return
-        in_race = None if isinstance(event, OwnEvent) else event
-        self._draft.effects.told.append(Happened(message, in_race, now, race.sealed))
+    def _tell_spectators(self, message: RoomEvent, event: RaceEvent | None, race: Race, now: int) -> None:
+        if self.watched:
+            self._draft.effects.told.append(Happened(message, event, now, race.sealed))
 
     def everybody(self, outgoing: Outgoing) -> None:
         """The same message to all who are here, encoded once."""
@@ -334,7 +273,13 @@ def _viewer(race: Race, player: str) -> Viewer:
     return seat.number if seat is not None else None
 
 
+def _own_message(event: OwnEvent, *, version: int, now: int) -> RoomEvent:
+    if isinstance(event, ReadyWanted):
+        return ReadyDue(version=version, left_ms=max(event.until - now, 0))
+    return replace(event, version=version)
+
+
 def _message(event: RaceEvent | OwnEvent, race: Race, *, version: int, viewer: Viewer, now: int) -> RoomEvent:
     if isinstance(event, OwnEvent):
-        return event.message(version, now)
+        return _own_message(event, version=version, now=now)
     return tell(event, version=version, viewer=viewer, now=now, sealed=race.sealed)

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from protocol.client_messages import LeaveRace, Move, Ready, Rematch, Resign, Say, Stop
 from protocol.errors import ErrorCode, Refusal
+from protocol.room_events import Ratings, Said
 from protocol.server_messages import Left
 from protocol.views import ChatLine
 from server.race.commands import ChooseDeal, LeaveSeat, LoseConnection, PlayMove, RegainConnection, TakeSeat
@@ -22,7 +23,7 @@ from server.race.machine import Race
 from server.race.race_deal import DealWanted
 from server.race.seat import Seat
 from server.rooms.abort_summary import ABORTED_BECAUSE, ENDED_BY_HOST, seats_left
-from server.rooms.broadcast import LineSaid, ReadyWanted, SeatsRated
+from server.rooms.broadcast import UNNUMBERED, ReadyWanted
 from server.rooms.effects import Closing, Draft, Effects, Unmatched
 from server.rooms.member import BotSeat, Member, PlayerName
 from server.rooms.outgoing import Outgoing, refused
@@ -286,7 +287,8 @@ class RoomCore:
             talk = self._talk.setdefault(seat.player, Bucket(rate=PHRASES_A_SECOND, burst=PHRASES_AT_ONCE))
             if not talk.take(self._races.now / 1000):
                 raise Refusal(ErrorCode.TALKED_TOO_MUCH)
-        self._races.publish((LineSaid(ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase), message.ref),))
+        line = ChatLine(seat=seat.number, name=seat.name, text=text, phrase=message.phrase)
+        self._races.publish((Said(version=UNNUMBERED, line=line, ref=message.ref),))
 
     def _call_off(self, request: CallOff) -> None:
         if request.by_host is not None:
@@ -314,7 +316,7 @@ class RoomCore:
     def _ratings_read(self, read: RatingsRead) -> None:
         # The room may have moved on to another race meanwhile.
         if read.race == (self._races.series.before or self.race.id) and self.race.phase in ("waiting", "over"):
-            self._races.publish((SeatsRated(tuple(change.shown for change in read.changes)),))
+            self._races.publish((Ratings(version=UNNUMBERED, seats=tuple(change.shown for change in read.changes)),))
 
     # ---- comings and goings
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from protocol.errors import ErrorCode, Refusal
 from protocol.fairness import HOUSE_NONCE, SECRET_BYTES
 from protocol.record import Record
+from protocol.room_events import Ghost, RematchAsked, Result, Scored
 from protocol.views import RaceOptions
 from server.race.commands import GetReady, LeaveSeat, LoseConnection, MeasureConnection, OtherCommand, PlayMove, StopSeat, TakeSeat
 from server.race.events import MovePlayed, RaceEnded, RaceEvent, SeatDealt, SeatFreed
@@ -18,7 +19,7 @@ from server.race.machine import Race
 from server.race.seat import Seat
 from server.race.shared_deal_spec import SharedDealSpec
 from server.race.start_position import StartPosition
-from server.rooms.broadcast import Broadcast, GhostMoved, OwnEvent, RecordRevealed, RematchWanted, SeriesScored
+from server.rooms.broadcast import UNNUMBERED, Broadcast, OwnEvent
 from server.rooms.codes import SHOWN_LENGTH, new_code
 from server.rooms.effects import Draft
 from server.rooms.ghosts import Ghosts
@@ -172,7 +173,7 @@ class RaceSequence:
         if events or self._wins_held:
             self.publish(events)
         for ghost in self.ghosts.advance(race, self.now):
-            self.publish((GhostMoved(ghost),))
+            self.publish((Ghost(version=UNNUMBERED, ghost=ghost),))
 
     def do(self, command: OtherCommand) -> None:
         """Give the race a command and tell of the events. Raises Refusal, with nothing changed."""
@@ -292,7 +293,7 @@ class RaceSequence:
         revealed = self.reveal_earlier() if not self.series.is_under_way else None
         info = self.series.info
         if info is not None:
-            self.publish((SeriesScored(info, revealed),))
+            self.publish((Scored(version=UNNUMBERED, series=info, record=revealed),))
 
     def reveal_earlier(self) -> Record | None:
         """End the sealed race for everybody, as it has ended for its players."""
@@ -320,7 +321,7 @@ class RaceSequence:
         self.race.reveal()
         self._draft.effects.moved = True
         if self.race.record is not None:
-            self.publish((RecordRevealed(self.race.record),))
+            self.publish((Result(version=UNNUMBERED, record=self.race.record),))
         return True
 
     # ---- one race after another
@@ -336,7 +337,7 @@ class RaceSequence:
         again = self.broadcast.again
         if seat.number in again:
             return
-        self.publish((RematchWanted(seat.number),))
+        self.publish((RematchAsked(version=UNNUMBERED, seat=seat.number),))
         if len(again) == len(self.race.seats):
             self.series.start_over()
             self._open_next()
