@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from protocol.room_events import Ghost, Ratings, ReadyDue, RematchAsked, Result, RoomEvent, Said, Scored
 from protocol.room_events import Room as RoomMessage
-from protocol.views import ChatLine, SeatRating, SeriesInfo
+from protocol.views import ChatLine, SeatRating
 from server.race.board_history import history_of
 from server.race.events import MovePlayed, RaceEvent, SeatDealt, StartSet
 from server.race.machine import Race
@@ -25,6 +25,7 @@ from server.rooms.history import History
 from server.rooms.member import Member
 from server.rooms.members import Members
 from server.rooms.outgoing import Outgoing
+from server.rooms.series_state import SeriesState
 from server.rooms.spectator_port import Happened, Shown
 
 CHAT_KEPT = 50
@@ -66,12 +67,11 @@ class Broadcast:
         "_history",
         "_members",
         "_ratings",
+        "_series",
         "again",
         "ready_until",
-        "series",
         "unseen",
         "watched",
-        "won",
     )
 
     def __init__(
@@ -82,24 +82,22 @@ class Broadcast:
         *,
         version: int,
         ratings: tuple[SeatRating, ...],
-        series: SeriesInfo | None,
-        won: tuple[int, ...],
+        series: SeriesState,
     ) -> None:
         """version: of the last event ever told, 0 before the first. ratings: how the race, if it is over, changed those of its players.
 
-        series: how the current race's series stands. won: see `Room`.
+        series: read for each snapshot.
         """
         self.watched = False
         """Whether anybody has ever watched."""
         self.again: set[int] = set()
         """The seats that have asked for a rematch of the current race."""
-        self.series = series
-        self.won = won
         self.ready_until: int | None = None
         """When those who are not ready lose their seats; None while nobody is waited for."""
         self.unseen: dict[int, Seat] = {}
         """Seats whose win nobody else may know of yet, as they were before it."""
         self._ghosts = ghosts
+        self._series = series
         self._chat: list[ChatLine] = []
         self._ratings = ratings
         self._history: History[RaceEvent | OwnEvent | MoveMade] = History()
@@ -133,8 +131,6 @@ class Broadcast:
                 self.again.add(seat)
             case Said(line=line):
                 self._chat = [*self._chat[-(CHAT_KEPT - 1) :], line]
-            case Scored(series=series):
-                self.series = series
             case Ratings(seats=seats):
                 self._ratings = seats
             case _:
@@ -161,9 +157,8 @@ class Broadcast:
         for member in self._members.connections.values():
             told.append((member, outgoing))
 
-    def start_over(self, race: Race, series: SeriesInfo | None, won: tuple[int, ...], now: int) -> None:
+    def start_over(self, race: Race, now: int) -> None:
         """Another race has begun: give everybody a snapshot, and never again tell of what came before."""
-        self.series, self.won = series, won
         self.again.clear()
         self._ratings = ()
         self._history.forget()
@@ -256,9 +251,9 @@ class Broadcast:
             again=frozenset(self.again),
             chat=tuple(self._chat),
             ratings=self._ratings,
-            series=self.series,
+            series=self._series.info,
             ghosts=self._ghosts.infos(race),
-            won=self.won,
+            won=self._series.won,
             ready_until=self.ready_until,
             ref=ref,
         )

@@ -109,8 +109,7 @@ class RaceSequence:
             # No version from an earlier server may be mistaken for one of this room's: a client that has one is sent a snapshot.
             version=max(self.now, setup.wall_ms()) if earlier is not None else 0,
             ratings=earlier.ratings if earlier is not None else (),
-            series=self.series.info,
-            won=self.series.won,
+            series=self.series,
         )
 
     def _name_for_all(self, before: str | None) -> str:
@@ -367,7 +366,7 @@ class RaceSequence:
 
     def _met_anew(self) -> None:
         """Whoever races next may be somebody else."""
-        self.series.won = self.broadcast.won = ()
+        self.series.won = ()
 
     def _open_next(self) -> None:
         old, self.race = self.race, self._open_race(self.race.number + 1)
@@ -377,7 +376,7 @@ class RaceSequence:
             self._take(TakeSeat(seat.player, seat.name, seat.bot, seat.number))
             if not seat.connected:
                 self._take(LoseConnection(seat.number))
-        self.broadcast.start_over(self.race, self.series.info, self.series.won, self.now)
+        self.broadcast.start_over(self.race, self.now)
         self._draft.effects.changed = True
         self._ready_bots()
 
