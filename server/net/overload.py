@@ -91,29 +91,6 @@ BUSY_RESPONSE: Final = (
 class Overload:
     """spread: gives a number from 0 up to 1, so that two who are refused at the same time are told different times to ask again."""
 
-    __slots__ = (
-        "_answered",
-        "_begun",
-        "_best_s",
-        "_busy_until",
-        "_dearest",
-        "_dearest_before",
-        "_dearest_since",
-        "_looked_at",
-        "_moves",
-        "_noted_at",
-        "_places",
-        "_score",
-        "_share",
-        "_slower_s",
-        "_spread",
-        "_uncompared_s",
-        "_work",
-        "_worked",
-        "coming",
-        "load",
-    )
-
     def __init__(self, spread: Callable[[], float] = random.random) -> None:
         self._spread = spread
         self.coming = 0

@@ -60,20 +60,6 @@ RETOLD_MOVES = 300
 class Broadcast:
     """Tells the members and spectators of one room. `now` is the room's time in milliseconds: it turns moments into time left."""
 
-    __slots__ = (
-        "_chat",
-        "_draft",
-        "_ghosts",
-        "_history",
-        "_members",
-        "_ratings",
-        "_series",
-        "again",
-        "ready_until",
-        "unseen",
-        "watched",
-    )
-
     def __init__(
         self,
         members: Members,

@@ -56,25 +56,6 @@ class RoomSetup:
 
 
 class RaceSequence:
-    __slots__ = (
-        "_draft",
-        "_setup",
-        "_shown_as",
-        "_wins_held",
-        "ahead_ms",
-        "bots",
-        "broadcast",
-        "ghosts",
-        "log",
-        "members",
-        "now",
-        "opened_at",
-        "race",
-        "reveals_at_ms",
-        "sat_here",
-        "series",
-    )
-
     def __init__(self, setup: RoomSetup, *, draft: Draft, now: int) -> None:
         """now: by the server's clock."""
         earlier = setup.earlier
