@@ -43,14 +43,14 @@ class RoomSetup:
 
     code: str
     options: RaceOptions
-    spec: SharedDealSpec | None
-    secret: bytes | None
-    start_position: StartPosition | None
-    earlier: EarlierRoom | None
     entropy: Callable[[int], bytes]
     wall_ms: Callable[[], int]
     software: str
     keeps: bool
+    spec: SharedDealSpec | None = None
+    secret: bytes | None = None
+    start_position: StartPosition | None = None
+    earlier: EarlierRoom | None = None
     place: str | None = None
     matched: tuple[str, ...] = ()
 

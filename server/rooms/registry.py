@@ -10,6 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import trio
 from msgspec.structs import replace as with_fields
@@ -70,7 +71,7 @@ class Rooms:
         `room/too-many`; 0 for no limit.
         """
         self._entropy = entropy
-        self._software = software
+        self._setup = partial(RoomSetup, entropy=entropy, wall_ms=clock.wall_ms, software=software, keeps=keeps)
         self._keeps = keeps
         self._max_rooms = max_rooms
         self._max_rooms_per_place = max_rooms_per_place
@@ -171,7 +172,10 @@ class Rooms:
         code = new_code(self._entropy)
         while code in self._rooms:
             code = new_code(self._entropy)
-        room = self._begin(self._room(code, options, spec=spec, secret=secret, start_position=start_position, place=place, matched=matched))
+        setup = self._setup(
+            code=code, options=options, spec=spec, secret=secret, start_position=start_position, place=place, matched=matched
+        )
+        room = self._begin(Room(setup, self._ports))
         for listener in self.on_open:
             listener()
         return room
@@ -193,7 +197,7 @@ class Rooms:
         try:
             check_options(opened.options)
             earlier = earlier_room(left, is_elsewhere=self._seated.__contains__)
-            room = self._room(opened.room, opened.options, earlier=earlier)
+            room = self._room_of(earlier)
         except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"its commands cannot be taken again: {error}") from error
         self._begin(room)
@@ -207,7 +211,7 @@ class Rooms:
         try:
             # With the names of all who raced, wherever they are now.
             earlier = earlier_room(replace(left, here=frozenset(range(len(left.players)))), is_elsewhere=lambda _: False)
-            room = self._room(left.opened.room, left.opened.options, earlier=earlier)
+            room = self._room_of(earlier)
         except (Refusal, LookupError, ValueError, IllegalMove) as error:
             raise ValueError(f"it cannot be shown any more: {error}") from error
         shown = room.core.shown(self._clock.now_ms(), with_boards=False).room
@@ -216,31 +220,15 @@ class Rooms:
             return with_fields(shown, series=None)
         return shown
 
-    def _room(
-        self,
-        code: str,
-        options: RaceOptions,
-        *,
-        spec: SharedDealSpec | None = None,
-        secret: bytes | None = None,
-        start_position: StartPosition | None = None,
-        earlier: EarlierRoom | None = None,
-        place: str | None = None,
-        matched: tuple[str, ...] = (),
-    ) -> Room:
-        setup = RoomSetup(
-            code=code,
-            options=options,
-            spec=earlier.opened.spec if earlier is not None else spec,
-            secret=secret,
-            start_position=earlier.opened.start_position if earlier is not None else start_position,
-            place=place,
-            matched=earlier.opened.matched if earlier is not None else matched,
+    def _room_of(self, earlier: EarlierRoom) -> Room:
+        opened = earlier.opened
+        setup = self._setup(
+            code=opened.room,
+            options=opened.options,
+            spec=opened.spec,
+            start_position=opened.start_position,
+            matched=opened.matched,
             earlier=earlier,
-            entropy=self._entropy,
-            wall_ms=self._ports.clock.wall_ms,
-            software=self._software,
-            keeps=self._keeps,
         )
         return Room(setup, self._ports)
 
