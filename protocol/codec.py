@@ -10,8 +10,9 @@ message directly: going through maps would make a view more than four times as e
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import accumulate
-from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, get_args
 
 import msgpack
 import msgspec
@@ -52,50 +53,22 @@ _NO_BRACKETS = bytes({*range(256)} - {*_STEPS})
 Incoming = TypeVar("Incoming")
 
 
-class Encoding(Protocol):
-    """One encoding of maps. binary: whether binary WebSocket frames carry it, or text frames."""
-
-    name: str
-    binary: bool
-
-    def pack(self, document: Any) -> bytes:
-        """The bytes of a message, or of a map."""
-        ...
-
-    def unpack(self, data: bytes) -> Any:
-        """Raises ValueError (or a subclass) if `data` is not one document, RecursionError if it is nested too deeply to tell."""
+def _unpack_msgpack(data: bytes) -> Any:
+    try:
+        return msgpack.unpackb(data, strict_map_key=True, ext_hook=_no_extension)
+    except msgpack.StackError as error:
+        raise RecursionError from error
+    # Besides ValueError, msgpack raises unrelated exceptions of its own; a peer must not be able to choose among them.
+    except (ValueError, TypeError, OverflowError, msgpack.UnpackException) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
 
 
-class _MsgPack:
-    name = MSGPACK
-    binary = True
-
-    def __init__(self) -> None:
-        self.pack = msgspec.msgpack.Encoder().encode
-
-    def unpack(self, data: bytes) -> Any:
-        try:
-            return msgpack.unpackb(data, strict_map_key=True, ext_hook=_no_extension)
-        except msgpack.StackError as error:
-            raise RecursionError from error
-        # Besides ValueError, msgpack raises unrelated exceptions of its own; a peer must not be able to choose among them.
-        except (ValueError, TypeError, OverflowError, msgpack.UnpackException) as error:
-            raise ValueError(str(error) or type(error).__name__) from error
-
-
-class _Json:
-    name = JSON
-    binary = False
-
-    def __init__(self) -> None:
-        self.pack = msgspec.json.Encoder().encode
-
-    def unpack(self, data: bytes) -> Any:
-        if data.count(b"[") + data.count(b"{") > _PARSED_DEPTH and _json_depth(data) > _PARSED_DEPTH:
-            raise RecursionError
-        # All its errors are ValueErrors, even those about UTF-8. The padding is for half a surrogate pair: if fewer bytes follow it than
-        # the other half would take, msgspec reports that the text was cut off.
-        return msgspec.json.decode(data + _AS_LONG_AS_A_SURROGATE)
+def _unpack_json(data: bytes) -> Any:
+    if data.count(b"[") + data.count(b"{") > _PARSED_DEPTH and _json_depth(data) > _PARSED_DEPTH:
+        raise RecursionError
+    # All its errors are ValueErrors, even those about UTF-8. The padding is for half a surrogate pair: if fewer bytes follow it than
+    # the other half would take, msgspec reports that the text was cut off.
+    return msgspec.json.decode(data + _AS_LONG_AS_A_SURROGATE)
 
 
 def _json_depth(data: bytes) -> int:
@@ -108,7 +81,25 @@ def _no_extension(code: int, data: bytes) -> Any:
     raise ValueError(f"extension type {code} ({len(data)} bytes) is not used on this wire")
 
 
-ENCODINGS: dict[str, Encoding] = {MSGPACK: _MsgPack(), JSON: _Json()}
+class Encoding(NamedTuple):
+    """One encoding of maps. binary: whether binary WebSocket frames carry it, or text frames. pack: gives the bytes of a message or a map.
+
+    unpack: raises ValueError (or a subclass) for what is not one document, RecursionError if it is nested too deeply to tell.
+    """
+
+    name: str
+    binary: bool
+    pack: Callable[[Any], bytes]
+    unpack: Callable[[bytes], Any]
+
+
+ENCODINGS: Final = {
+    each.name: each
+    for each in (
+        Encoding(MSGPACK, True, msgspec.msgpack.Encoder().encode, _unpack_msgpack),
+        Encoding(JSON, False, msgspec.json.Encoder().encode, _unpack_json),
+    )
+}
 
 
 def encode(message: ClientMessage | ServerMessage, subprotocol: str) -> bytes:

@@ -296,7 +296,7 @@ async def test_a_message_to_many_is_encoded_and_framed_once_for_each_encoding(ho
     async with house.guest("A") as a, house.guest("B", JSON) as b, house.guest("C") as c, house.guest("D", JSON) as d:
         outgoing = said(1)
         for name, encoding in ENCODINGS.items():
-            monkeypatch.setattr(encoding, "pack", partial(counted, encoding.pack, name))
+            monkeypatch.setitem(ENCODINGS, name, encoding._replace(pack=partial(counted, encoding.pack, name)))
         for connection in house.connections:
             connection.post(outgoing)
         messages = [await client.hear_of(Said) for client in (a, b, c, d)]
