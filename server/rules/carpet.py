@@ -81,10 +81,6 @@ class CarpetRules(RuleSet):
     refill: Refill = Refill.CHOICE
     turning: Turning = Turning.ANY_TIME
 
-    @property
-    def has_waste(self) -> bool:
-        return True
-
     def lay_out(self, deck: tuple[Card, ...], seed: bytes) -> "CarpetPosition":
         heights = [0] * len(SUITS)
         if self.aces is Aces.LIFTED:

@@ -78,14 +78,14 @@ class Position(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         """How many cards lie on each foundation: `S H D C`, or `S+ S- H+ H- D+ D- C+ C-` with two decks."""
 
     @property
-    @abstractmethod
     def pending(self) -> str | None:
         """The slot of a gap that has to be refilled first, if the player can choose how."""
+        return None
 
     @property
-    @abstractmethod
     def redeals_left(self) -> int:
         """How many redeals the player may still make; a redeal is a legal move only in some positions."""
+        return 0
 
     @property
     @abstractmethod
@@ -191,9 +191,9 @@ class RuleSet(ABC):
     """The number of moves after which a seat is stopped, if cards could go round in circles."""
 
     @property
-    @abstractmethod
     def has_waste(self) -> bool:
         """Whether there ever is a waste, so that a board leaves room for it."""
+        return True
 
     @property
     def reshuffles(self) -> bool:

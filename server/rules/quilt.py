@@ -121,10 +121,6 @@ class QuiltPosition(Position, frozen=True, eq=False, gc=False):
         return dict(zip(FOUNDATIONS, self.heights, strict=True))
 
     @property
-    def pending(self) -> None:
-        return None
-
-    @property
     def home(self) -> int:
         return sum(self.heights)
 

@@ -98,14 +98,6 @@ class TwinPosition(Position, frozen=True, eq=False, gc=False):
         return dict(zip(FOUNDATIONS, self.heights, strict=True))
 
     @property
-    def pending(self) -> None:
-        return None
-
-    @property
-    def redeals_left(self) -> int:
-        return 0
-
-    @property
     def home(self) -> int:
         return sum(self.heights)
 
