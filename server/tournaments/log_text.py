@@ -7,40 +7,17 @@ from typing import assert_never
 
 from protocol.text import counted, listed
 from protocol.tournaments import LoggedDecision
-from server.tournaments.events import (
-    KIND,
-    NO_CHECK_IN,
-    BoardsKeyGiven,
-    ByeGiven,
-    CalledOff,
-    CheckedIn,
-    CheckInExtended,
-    CheckInOpened,
-    DirectorChanged,
-    Entered,
-    EntrantRenamed,
-    Event,
-    Finished,
-    LoggedEvent,
-    Paused,
-    ResultCorrected,
-    ResultEntered,
-    Resumed,
-    Returned,
-    RoundPaired,
-    TableRaceAborted,
-    Withdrawn,
-)
+from server.tournaments import events
 from server.tournaments.pairing.rounds import RaceResult
 from server.tournaments.state import TournamentState
 
 
-def logged(state: TournamentState, entry: LoggedEvent) -> LoggedDecision:
+def logged(state: TournamentState, entry: events.LoggedEvent) -> LoggedDecision:
     return LoggedDecision(
         number=entry.number,
         at_ms=entry.at_ms,
         author=author_name(state, entry.author),
-        kind=KIND[type(entry.event)],
+        kind=events.KIND[type(entry.event)],
         text=sentence(state, entry.event, number=entry.number, author=entry.author),
         reason=getattr(entry.event, "reason", ""),
     )
@@ -58,50 +35,50 @@ def name_of(state: TournamentState, entrant: str) -> str:
     return person.name if person is not None else entrant
 
 
-def sentence(state: TournamentState, event: Event, *, number: int = 0, author: str | None = None) -> str:  # noqa: C901  (a case for each event)
+def sentence(state: TournamentState, event: events.Event, *, number: int = 0, author: str | None = None) -> str:  # noqa: C901  (a case for each event)
     """number: that of its entry in the log, needed to tell who was given a table by it, or called otherwise before. author: of the same."""
     match event:
-        case Entered(name=name, bot=bot):
+        case events.Entered(name=name, bot=bot):
             return f"{name} enters, a house bot." if bot is not None else f"{name} enters."
-        case CheckInOpened():
+        case events.CheckInOpened():
             return "The check-in is open."
-        case CheckInExtended(more_s):
+        case events.CheckInExtended(more_s):
             more = counted(more_s // 60, "minute") if more_s % 60 == 0 else counted(more_s, "second")
             return f"The check-in is extended by {more}."
-        case CheckedIn(entrant):
+        case events.CheckedIn(entrant):
             return checked_in_text(name_of(state, entrant))
-        case Withdrawn(entrant, reason):
+        case events.Withdrawn(entrant, reason):
             # Older logs may have a missed check-in of the one who decided last.
-            went = "withdraws" if author == entrant and reason != NO_CHECK_IN else "is out"
+            went = "withdraws" if author == entrant and reason != events.NO_CHECK_IN else "is out"
             return f"{name_of(state, entrant)} {went}{_given_away(state, entrant, number)}."
-        case Returned(entrant):
+        case events.Returned(entrant):
             return f"{name_of(state, entrant)} is back."
-        case EntrantRenamed(name=name):
+        case events.EntrantRenamed(name=name):
             return f"{state.called_before.get(number, 'An entrant')} is called {name} from now on."
-        case ByeGiven(entrant, in_round, half_points):
+        case events.ByeGiven(entrant, in_round, half_points):
             return bye_text(name_of(state, entrant), in_round, half_points, is_asked=author == entrant)
-        case RoundPaired(paired):
+        case events.RoundPaired(paired):
             tables = counted(len(paired.pairings), "table") if paired.pairings else "no table"
             return f"Round {paired.number} is paired: {tables}{_byes_of(state, paired.number)}."
-        case ResultEntered(number, table, race, result):
+        case events.ResultEntered(number, table, race, result):
             return f"{_race(number, table, race)}: {_outcome(state, number, table, result)}."
-        case TableRaceAborted(number, table):
+        case events.TableRaceAborted(number, table):
             return f"Round {number}, table {table}: the race was called off and is run again."
-        case ResultCorrected(number, table, race, result):
+        case events.ResultCorrected(number, table, race, result):
             said = ": the result is struck" if result is None else f", by the director: {_outcome(state, number, table, result)}"
             return f"{_race(number, table, race)}{said}."
-        case BoardsKeyGiven():
+        case events.BoardsKeyGiven():
             directs = author_name(state, author) or state.director_name
             return f"{directs}, who directs it, can see the boards of all tables with every card face up."
-        case DirectorChanged(name=name):
+        case events.DirectorChanged(name=name):
             return f"{name} directs it from now on."
-        case Paused():
+        case events.Paused():
             return "The tournament is paused."
-        case Resumed():
+        case events.Resumed():
             return "The tournament goes on."
-        case Finished():
+        case events.Finished():
             return "The tournament is over."
-        case CalledOff():
+        case events.CalledOff():
             return "The tournament is called off."
     assert_never(event)
 
