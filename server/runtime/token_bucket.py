@@ -16,7 +16,7 @@ class Bucket:
 
     def take(self, now: float, count: float = 1) -> bool:
         """Take `count` tokens if they are there. now: seconds of any clock that does not go back."""
-        # `_fill` written out, since this runs for every message.
+        # Without a call, since this runs for every message.
         tokens = self.tokens + (now - self._last) * self._rate
         if tokens > self._burst:
             tokens = self._burst
@@ -29,9 +29,6 @@ class Bucket:
 
     def owe(self, now: float, count: float) -> None:
         """Take `count` tokens even if they are not there: the debt is filled first. It never exceeds one bucket."""
-        self._fill(now)
-        self.tokens = max(self.tokens - count, -float(self._burst))
-
-    def _fill(self, now: float) -> None:
-        self.tokens = min(self.tokens + (now - self._last) * self._rate, self._burst)
+        tokens = min(self.tokens + (now - self._last) * self._rate, self._burst)
         self._last = now
+        self.tokens = max(tokens - count, -float(self._burst))
