@@ -7,8 +7,8 @@ import platform
 import secrets
 import ssl
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -260,7 +260,9 @@ async def running(settings: Settings, *, tls: ssl.SSLContext | None = None) -> A
                     traffic=dispatch.traffic,
                     directory_available=(lambda: cluster.directory.available) if cluster is not None else None,
                 )
-                with _administered(nursery, settings, administration), _metrics_served(nursery, settings, shown):
+                with ExitStack() as stack:
+                    _administer(stack, nursery, settings, administration)
+                    _serve_metrics(stack, nursery, settings, shown)
                     url = _url(settings.host, port, secure=tls is not None)
                     # Opening the store has brought its tables to this version.
                     logger.info("%s with Python %s, schema %s: listening on %s", SOFTWARE, platform.python_version(), VERSION, url)
@@ -280,39 +282,35 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     return tls_context(settings.tls_cert, settings.tls_key)
 
 
-@contextmanager
-def _administered(nursery: trio.Nursery, settings: Settings, administration: Administration) -> Iterator[None]:
+def _administer(stack: ExitStack, nursery: trio.Nursery, settings: Settings, administration: Administration) -> None:
     where = settings.administered_at
-    with ExitStack() as stack:
-        if where is not None:
-            if settings.admin_socket is None:
-                with suppress(OSError):
-                    # If the database is on another machine, nothing has created this folder yet.
-                    where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                stack.enter_context(administered(nursery, where, administration.answer))
-            except SocketUnavailable as error:
-                if settings.admin_socket is not None:
-                    raise
-                # Races matter more than commands.
-                logger.warning("%s", error)
-        yield
+    if where is None:
+        return
+    if settings.admin_socket is None:
+        with suppress(OSError):
+            # If the database is on another machine, nothing has created this folder yet.
+            where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        stack.enter_context(administered(nursery, where, administration.answer))
+    except SocketUnavailable as error:
+        if settings.admin_socket is not None:
+            raise
+        # Races matter more than commands.
+        logger.warning("%s", error)
 
 
-@contextmanager
-def _metrics_served(nursery: trio.Nursery, settings: Settings, figures: Sequence[AnyFigure]) -> Iterator[None]:
-    with ExitStack() as stack:
-        if settings.metrics is not None:
-            from server.runtime.metrics import metrics_served
+def _serve_metrics(stack: ExitStack, nursery: trio.Nursery, settings: Settings, figures: Sequence[AnyFigure]) -> None:
+    if settings.metrics is None:
+        return
+    from server.runtime.metrics import metrics_served
 
-            host, port = settings.metrics_address
-            try:
-                chosen = stack.enter_context(metrics_served(nursery, figures, host, port))
-            except OSError as error:
-                why = error.strerror or str(error)
-                raise AddressUnavailable(f"cannot serve metrics on {host} port {port}: {why}; choose another with --metrics") from error
-            logger.info("metrics are at http://%s:%d/metrics", host, chosen)
-        yield
+    host, port = settings.metrics_address
+    try:
+        chosen = stack.enter_context(metrics_served(nursery, figures, host, port))
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise AddressUnavailable(f"cannot serve metrics on {host} port {port}: {why}; choose another with --metrics") from error
+    logger.info("metrics are at http://%s:%d/metrics", host, chosen)
 
 
 def _admission(settings: Settings) -> Admission:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,7 +32,7 @@ from protocol.views import RaceOptions
 from server.admin.administration import LATER, LATER_ENDED, Administration
 from server.admin.listener import administered
 from server.admin.messages import ROWS_AT_ONCE, Answer, Question
-from server.app import _administered, _spread_words
+from server.app import _administer, _spread_words
 from server.cluster.bus import Bus, node_channel
 from server.cluster.node import ClusterNode
 from server.config import Settings
@@ -523,7 +523,8 @@ async def test_the_usual_folder_of_commands_is_made_for_its_owner_alone(tmp_path
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "new"))
     settings = Settings(database="postgresql://nowhere.invalid/carpet")
     async with hosted() as (_, host), trio.open_nursery() as nursery:
-        with _administered(nursery, settings, host):
+        with ExitStack() as stack:
+            _administer(stack, nursery, settings, host)
             assert settings.administered_at is not None
             assert settings.administered_at.is_socket()
             assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
