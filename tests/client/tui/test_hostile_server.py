@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 
 import pytest
 import trio
@@ -39,7 +40,8 @@ SIZES = ((80, 24), (120, 40), (60, 20), (200, 60), (81, 25), (300, 80), (10, 3))
 STARTS = (StartHome(), StartRace(RaceOptions()), StartLesson(), StartMatch(), StartTournaments(), StartTournaments("KWPRTM"))
 KEYS = tuple({key for screen in SCREENS for each in (*screen.keys, *EVERYWHERE, QUIT) for key in each.keys})
 TYPED = (*sorted(KEYS), *"abcdefghijp123456789'+-", "enter", "esc", "page down", "backspace")
-SEEDS = st.integers(0, 2**32 - 1)
+CHECKED: deque[object] = deque(maxlen=2)
+"""What `check` has looked at last: a picture, and the same with a newer first row."""
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +128,11 @@ class Visitor:
 
 
 def check(picture: Picture, size: tuple[int, int]) -> None:
+    # Most keys change nothing: what has just been looked at is not looked at again.
+    looks = picture.lines, picture.large, picture.caret, size
+    if looks in CHECKED:
+        return
+    CHECKED.append(looks)
     rows = list(canvas_of(picture, size).content())
     assert len(rows) == size[1]
     for row in rows:
@@ -135,16 +142,11 @@ def check(picture: Picture, size: tuple[int, int]) -> None:
 
 
 @settings(max_examples=3 * settings().max_examples)
-@given(seed=SEEDS)
+@given(seed=st.integers(0, 2**32 - 1))
+@example(seed=621)
 @example(seed=79487)
 @example(seed=190410)
-def test_whatever_a_server_sends_and_a_player_types_every_screen_is_drawn_within_the_terminal(seed: int) -> None:
-    Visitor(random.Random(seed)).visit()
-
-
-@given(seed=SEEDS)
-@example(seed=621)
-def test_whatever_a_server_has_sent_the_player_can_leave(seed: int) -> None:
+def test_whatever_a_server_sends_and_a_player_types_every_screen_is_drawn_within_the_terminal_and_can_be_left(seed: int) -> None:
     visitor = Visitor(random.Random(seed))
     visitor.visit()
     # The moment in which keys may have been meant for something else has passed.
