@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,6 +206,25 @@ def newcomer(browser: Browser, fast_server: str) -> Iterator[Browser]:
     browser.run("localStorage.clear()")
 
 
+@contextmanager
+def entered(browser: Browser, server: str, **options: Any) -> Iterator[tuple[Entrant, Entrant, str]]:
+    """A round robin that is yet to be started, of Ivo and the player of this browser, which shows its page: director, Ivo and its id."""
+    usual = {"format": "round-robin", "check_in_s": 0, "pause_s": None, "no_show_s": 600}
+    with Entrant(server, "Sidonie") as director, Entrant(server, "Ivo") as ivo:
+        tournament = director.create("By the page", **usual | options)
+        ivo.enter(tournament)
+        browser.open(page(server, f"/tournament/{tournament}"))
+        browser.press("Enter")
+        browser.wait_for_text(".part", "You have entered as ")
+        yield director, ivo, tournament
+
+
+def become(browser: Browser, player: Entrant) -> None:
+    """Load the page anew as this player."""
+    browser.run("localStorage.setItem('carpet.token', given[0])", player.welcome["token"])
+    browser.driver.refresh()
+
+
 @pytest.mark.parametrize("public", [True, False], ids=["public", "private"])
 def test_somebody_enters_checks_in_races_and_comes_back_with_nothing_but_the_page(
     newcomer: Browser, fast_server: str, public: bool
@@ -301,23 +321,20 @@ def test_a_director_decides_by_the_page(newcomer: Browser, fast_server: str) -> 
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.wait_for_text(".summary", "2 entered")
         newcomer.expect(lambda now: now.shown(".part:has(#directing)"), [False])
-        newcomer.run("localStorage.setItem('carpet.token', given[0])", director.welcome["token"])
-        newcomer.driver.refresh()
+        become(newcomer, director)
         newcomer.press("Add it")
         newcomer.wait_for_text(".summary", "3 entered")
         newcomer.press("Pair the first round")
         newcomer.wait_for_text("#of-table", "against")
         newcomer.press("All boards on a screen …")
         newcomer.wait(lambda now: now.all("a[href*='/screen#key=']"), "the way to all boards")
-        newcomer.run("document.getElementById('of-player').value = given[0]", emil.welcome["player"])
-        newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        newcomer.choose("#of-player", emil.welcome["player"])
         newcomer.run("document.getElementById('reason').value = 'had to go'")
         newcomer.press("Remove")
         newcomer.press("Remove")
         newcomer.wait_for_text(".log", "Reason: had to go")
         newcomer.wait_for_text(".columns .standings tbody", "Emil (removed)")
-        newcomer.run("document.getElementById('of-player').value = given[0]", dora.welcome["player"])
-        newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        newcomer.choose("#of-player", dora.welcome["player"])
         newcomer.type("#new-name", "Dora May")
         newcomer.press("Correct it")
         newcomer.press("Correct it")
@@ -365,16 +382,14 @@ def test_a_bye_is_asked_for_and_given_by_the_page(newcomer: Browser, fast_server
         director.decide("add-bot", id=tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
         newcomer.wait_for_text(".summary", "3 entered")
-        newcomer.run("localStorage.setItem('carpet.token', given[0])", director.welcome["token"])
-        newcomer.driver.refresh()
+        become(newcomer, director)
         newcomer.press("Half-point bye in round 1")
         newcomer.wait_for_text(".part:not(:has(#directing))", "You have a bye in round 1: ½. Nobody waits for you.")
         newcomer.press("Take back the bye in round 1")
         newcomer.wait_for_text(".part:not(:has(#directing))", "You have entered as")
         newcomer.press("Half-point bye in round 1")
         newcomer.wait_for_text(".part:not(:has(#directing))", "Nobody waits for you.")
-        newcomer.run("document.getElementById('of-player').value = given[0]", kurt.welcome["player"])
-        newcomer.run("document.getElementById('of-player').dispatchEvent(new Event('change'))")
+        newcomer.choose("#of-player", kurt.welcome["player"])
         newcomer.press("Full-point bye")
         newcomer.press("Full-point bye", inside="dialog")
         newcomer.wait_for_text(".log", f"{kurt.name} is given a full-point bye in round 1.")
@@ -384,18 +399,15 @@ def test_a_bye_is_asked_for_and_given_by_the_page(newcomer: Browser, fast_server
 
 
 def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothing_to_go_to(newcomer: Browser, fast_server: str) -> None:
-    with Entrant(fast_server, "Barbara") as director, Entrant(fast_server, "Jim") as jim:
-        tournament = director.create("Called", format="round-robin", check_in_s=0, pause_s=None, no_show_s=600)
-        jim.enter(tournament)
-        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
-        newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered as ")
+    with entered(newcomer, fast_server) as (director, ivo, tournament):
         newcomer.open(page(fast_server, "/ladder"))
         director.decide("start-tournament", id=tournament)
-        jim.hear_of("called")
+        ivo.hear_of("called")
         # Of a table that waited before the page was opened there is a link.
         newcomer.open(page(fast_server, "/play"))
-        newcomer.wait_for_text(".play > .notice.actions", "Round 1: your table against Jim waits for you. Be there and ready within 9:")
+        newcomer.wait_for_text(
+            ".play > .notice.actions", f"Round 1: your table against {ivo.name} waits for you. Be there and ready within 9:"
+        )
         newcomer.press("Go to your table")
         newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within 9:")
         for _ in range(2):
@@ -418,27 +430,20 @@ def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothi
 def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_to_the_tournament(
     newcomer: Browser, fast_server: str
 ) -> None:
-    with Entrant(fast_server, "Ottilie") as director, Entrant(fast_server, "Max") as other:
-        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": 0, "no_show_s": 600}
-        tournament = director.create("Two rounds", **options)
-        other.enter(tournament)
-        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
-        newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered as ")
+    with entered(newcomer, fast_server, double=True, pause_s=0) as (director, ivo, tournament):
         director.decide("start-tournament", id=tournament)
         newcomer.press("Ready")
-        first = other.go_to_table()["code"]
-        other.start()
-        newcomer.wait(lambda now: now.all(".racing .place"), "the cards")
-        newcomer.press("Stop …")
-        newcomer.press("Stop", "dialog")
-        other.stop_and_leave()
+        first = ivo.go_to_table()["code"]
+        ivo.start()
+        stop(newcomer)
+        ivo.stop_and_leave()
         # The next round is paired at once, but the result is to be seen first.
         newcomer.wait(
             lambda now: now.shown(".ending")[0] and f"/play/{first}" in now.address and "Round 2: your table" in now.text(".call"),
             "the result, and the call to the next table",
         )
-        # Nobody has pressed anything since.
+        # Nobody has pressed anything since: the eight seconds in which it is shown have passed.
+        newcomer.run("const { now } = performance; performance.now = () => now.call(performance) + 8000")
         newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within")
         newcomer.wait(lambda now: "/play/" in now.address and f"/play/{first}" not in now.address, "the next table")
         lost = {"verdict": "neither", "forfeit": True}
@@ -450,15 +455,9 @@ def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_t
 
 
 def test_whoever_forfeits_a_table_or_wins_it_by_forfeit_is_told_and_taken_to_the_next(newcomer: Browser, fast_server: str) -> None:
-    with Entrant(fast_server, "Odile") as director, Entrant(fast_server, "Hugo") as other:
-        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 48}
-        tournament = director.create("Late", **options)
-        other.enter(tournament)
-        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
-        newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered as ")
+    with entered(newcomer, fast_server, double=True, no_show_s=48) as (director, ivo, tournament):
         director.decide("start-tournament", id=tournament)
-        other.go_to_table()
+        ivo.go_to_table()
         newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round.")
         lost = "You lost your table by forfeit."
         newcomer.wait(lambda now: now.text(".became").startswith(f"{lost} You are in as "), "how the table was lost")
@@ -471,25 +470,22 @@ def test_whoever_forfeits_a_table_or_wins_it_by_forfeit_is_told_and_taken_to_the
         newcomer.driver.refresh()
         newcomer.wait_for_text(".became", f"Round 1: {lost}")
         newcomer.press("Ready")
-        newcomer.wait_for_text(".became", "You won your table by forfeit. You came 1st of 2.")
+        side = director.stands(tournament, lambda told: told["tables"])["tables"][0]["first"]
+        won = {"verdict": "second" if side == ivo.welcome["player"] else "first", "forfeit": True}
+        director.decide("correct-result", id=tournament, round=2, table=1, result=won, reason="no time")
+        newcomer.wait_for_text(".became", "You won your table by forfeit, by ruling. You came 1st of 2.")
 
 
 @contextmanager
 def second_round(browser: Browser, server: str) -> Iterator[Callable[[], object]]:
     """A browser whose player has just left the result of their first round of two. Gives what pairs the second, against Ivo."""
-    with Entrant(server, "Sidonie") as director, Entrant(server, "Ivo") as other:
-        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 600}
-        tournament = director.create("Left", **options)
-        other.enter(tournament)
-        browser.open(page(server, f"/tournament/{tournament}"))
-        browser.press("Enter")
-        browser.wait_for_text(".part", "You have entered as ")
+    with entered(browser, server, double=True) as (director, ivo, tournament):
         director.decide("start-tournament", id=tournament)
         browser.press("Ready")
-        other.go_to_table()
-        other.start()
+        ivo.go_to_table()
+        ivo.start()
         stop(browser)
-        other.stop_and_leave()
+        ivo.stop_and_leave()
         browser.press("Leave", ".ending")
         browser.wait_for_text(".became", "When the next round is paired, this page takes you to your table.")
         yield lambda: director.decide("pair-round", id=tournament, round=2)
@@ -549,20 +545,14 @@ ANSWER_AND_LOSE = """
 def test_whoever_sits_at_the_menu_is_taken_to_their_table_though_they_had_sat_at_none_since_it_was_opened(
     newcomer: Browser, fast_server: str
 ) -> None:
-    with Entrant(fast_server, "Sigrid") as director, Entrant(fast_server, "Torben") as other:
-        options = {"format": "round-robin", "double": True, "check_in_s": 0, "pause_s": None, "no_show_s": 20}
-        tournament = director.create("Missed", **options)
-        other.enter(tournament)
-        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
-        newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered as ")
+    with entered(newcomer, fast_server, double=True, no_show_s=20) as (director, ivo, tournament):
         newcomer.open(page(fast_server, "/ladder"))
         director.decide("start-tournament", id=tournament)
-        other.hear_of("called")
+        ivo.hear_of("called")
         # They do not follow the link to the table that waits already.
         newcomer.open(page(fast_server, "/play"))
-        newcomer.wait_for_text(".call", "Round 1: your table against Torben waits for you.")
-        other.go_to_table()
+        newcomer.wait_for_text(".call", f"Round 1: your table against {ivo.name} waits for you.")
+        ivo.go_to_table()
         promise = "When the next round is paired, this page takes you to your table."
         newcomer.wait_for_text(".became", promise)
         newcomer.expect(lambda now: now.address, page(fast_server, "/play"))
@@ -597,8 +587,7 @@ def test_a_ruling_whose_answer_was_lost_is_asked_about_if_it_was_not_carried_out
         for player in (ole, jens):
             player.enter(tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
-        newcomer.run("localStorage.setItem('carpet.token', given[0])", director.welcome["token"])
-        newcomer.driver.refresh()
+        become(newcomer, director)
         # Whoever decides something is a player from then on.
         newcomer.press("Add it")
         newcomer.wait_for_text(".summary", "3 entered")
@@ -628,11 +617,7 @@ PRESS_UNHEARD = """
 
 
 def test_whoever_checks_in_without_a_connection_is_told_that_it_may_not_be_done(newcomer: Browser, fast_server: str) -> None:
-    with Entrant(fast_server, "Niklaus") as director:
-        tournament = director.create("Cut off", format="round-robin", check_in_s=60, pause_s=None, no_show_s=600)
-        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
-        newcomer.press("Enter")
-        newcomer.wait_for_text(".part", "You have entered as ")
+    with entered(newcomer, fast_server, check_in_s=60) as (director, _, tournament):
         director.decide("start-tournament", id=tournament)
         newcomer.wait_for_text(".part", "Check in, or you will be left out.")
         newcomer.run(PRESS_UNCONNECTED)
