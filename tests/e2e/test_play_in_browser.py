@@ -691,11 +691,17 @@ def tap(browser: Browser, place: str) -> None:
 
 def test_the_first_race_of_a_browser_teaches_until_it_is_over_or_its_player_wants_no_more_of_it(browser: Browser, server: str) -> None:
     height = "return document.querySelector('.felt').getBoundingClientRect().height"
+    is_seen = "const { top, bottom } = document.querySelector('.lesson').getBoundingClientRect(); return top > 0 && bottom <= innerHeight"
     for is_hidden in (False, True):
         browser.run("localStorage.clear()")
         with racing(browser, server, deal="at once") as ada:
             browser.wait_for_text(".lesson", " can go home, to the pile of its suit. Click it (key 1).")
             browser.expect(breaches, [])
+            browser.wait(lambda now: now.all("body.racing"), "the page of a race that is run")
+            for width, size in ((320, 568), (568, 320), (360, 640), (844, 390)):
+                browser.look(width=width, height=size)
+                browser.expect(lambda now: now.run(is_seen), True)
+            browser.look()
             before = browser.wait(lambda now: now.run(height), "the table")
             if is_hidden:
                 browser.press("Hide", ".lesson")
@@ -715,18 +721,6 @@ def test_the_first_race_of_a_browser_teaches_until_it_is_over_or_its_player_want
             # The table has the room that it took.
             assert browser.wait(lambda now: now.run(height), "the table") > before
             give_up(browser)
-
-
-def test_the_lesson_of_a_first_race_is_seen_on_the_smallest_phones_too(browser: Browser, server: str) -> None:
-    is_seen = "const { top, bottom } = document.querySelector('.lesson').getBoundingClientRect(); return top > 0 && bottom <= innerHeight"
-    browser.run("localStorage.clear()")
-    with racing(browser, server, deal="at once"):
-        browser.wait_for_text(".lesson", " can go home, to the pile of its suit.")
-        browser.wait(lambda now: now.all("body.racing"), "the page of a race that is run")
-        for width, height in ((320, 568), (568, 320), (360, 640), (844, 390)):
-            browser.look(width=width, height=height)
-            browser.expect(lambda now: now.run(is_seen), True)
-        give_up(browser)
 
 
 def test_which_card_the_stock_has_brought_is_said_to_those_who_do_not_see_it(browser: Browser, server: str) -> None:
@@ -910,15 +904,19 @@ def test_a_line_that_was_refused_comes_back_and_one_that_was_said_does_not_with_
         browser.expect(lambda now: now.values("#say"), [""])
 
 
+SEE_BUTTONS = """
+    window.seen = [];
+    new MutationObserver(() => {
+        const buttons = [...document.querySelectorAll(".ending .actions button")];
+        if (buttons.length) seen.push(buttons.every((each) => each.disabled));
+    }).observe(document.querySelector(".parts"), { childList: true });
+"""
+"""Keeps, of each moment at which a result comes to be seen, whether none of its buttons can be pressed."""
+
+
 def test_what_was_meant_for_the_table_as_the_race_ended_asks_for_no_other_race(browser: Browser, server: str) -> None:
     with racing(browser, server) as ada:
-        browser.run("""
-            window.seen = [];
-            new MutationObserver(() => {
-                const buttons = [...document.querySelectorAll(".ending .actions button")];
-                if (buttons.length) seen.push(buttons.every((each) => each.disabled));
-            }).observe(document.querySelector(".parts"), { childList: true });
-        """)
+        browser.run(SEE_BUTTONS)
         browser.look(width=390, height=640)
         ada.send("resign", race=ada.race, seat=ada.seat)
         browser.wait_for_text(".ending h2", "You won")
@@ -933,13 +931,7 @@ def test_what_was_meant_for_the_table_as_the_race_ended_asks_for_no_other_race(b
 
 def test_what_was_meant_for_the_table_as_a_race_of_a_series_ended_does_not_give_the_series_up(browser: Browser, server: str) -> None:
     with racing(browser, server, series={"format": "best-of", "races": 3}) as ada:
-        browser.run("""
-            window.seen = [];
-            new MutationObserver(() => {
-                const buttons = [...document.querySelectorAll(".ending .actions button")];
-                if (buttons.length) seen.push(buttons.every((each) => each.disabled));
-            }).observe(document.querySelector(".parts"), { childList: true });
-        """)
+        browser.run(SEE_BUTTONS)
         ada.send("resign", race=ada.race, seat=ada.seat)
         browser.wait_for_text(".ending", "Race 2 is next.")
         assert browser.run("return seen[0]")
@@ -954,19 +946,6 @@ def test_what_was_meant_for_the_table_as_a_race_of_a_series_ended_does_not_give_
         browser.press("Ready")
         browser.wait_for_text(".seats", "(you) ready")
         browser.expect_texts(".ending", [])
-
-
-def test_every_shape_of_board_fits_a_phone_and_can_be_played(browser: Browser, server: str) -> None:
-    for rules in SHAPES:
-        browser.look(width=390, height=844)
-        with racing(browser, server, rules=rules):
-            browser.expect(too_wide, [])
-            play_one(browser)
-            browser.look(width=320, height=640, scheme="dark")
-            browser.expect(too_wide, [])
-            browser.expect(too_pale, [])
-            give_up(browser)
-            browser.wait_for_text(".verdict", "The deal checks out")
 
 
 def buttons_are_above(height: int, now: Page) -> bool:
@@ -1047,9 +1026,7 @@ def test_the_code_of_a_race_is_seen_whole_on_a_phone_whatever_its_rules_are_call
         browser.wait(lambda now: now.run(measured, ada.code), "the whole code")
 
 
-def test_table_names_of_slots_hint_and_buttons_of_every_shape_are_seen_at_once_on_a_phone_and_a_small_laptop(
-    browser: Browser, server: str
-) -> None:
+def test_every_shape_of_board_can_be_played_on_a_phone_with_its_names_hint_and_buttons_seen_at_once(browser: Browser, server: str) -> None:
     for rules in SHAPES:
         told = describe(RULE_SETS[rules])
         reserves = [f"p{number}" for number in range(1, told.reserves + 1)]
@@ -1062,11 +1039,19 @@ def test_table_names_of_slots_hint_and_buttons_of_every_shape_are_seen_at_once_o
                 browser.wait(partial(buttons_are_above, height), f"{rules}: the buttons within {width} by {height}")
                 browser.wait(heads_are_right, f"{rules}: who races, a line each, at {width} by {height}")
                 browser.expect(lambda now: sorted(labels(now)), sorted(names))
+            browser.look(width=390, height=844)
+            browser.expect(too_wide, [])
+            play_one(browser)
+            browser.look(width=320, height=640, scheme="dark")
+            browser.expect(too_wide, [])
+            browser.expect(too_pale, [])
             give_up(browser)
             browser.wait_for_text(".verdict", "The deal checks out")
 
 
-def test_the_cards_of_a_quilt_hold_rank_and_suit_on_the_smallest_phone_on_its_side(browser: Browser, server: str) -> None:
+def test_the_cards_of_a_quilt_hold_rank_and_suit_on_the_smallest_phone_and_its_reserves_stand_in_rows_of_one_length(
+    browser: Browser, server: str
+) -> None:
     with racing(browser, server, rules="persian-rug"):
         browser.look(width=640, height=360)
         outside = """
@@ -1078,6 +1063,10 @@ def test_the_cards_of_a_quilt_hold_rank_and_suit_on_the_smallest_phone_on_its_si
             }).map((card) => card.textContent);
         """
         browser.expect(lambda now: now.run(outside), [])
+        for (width, height), rows in {(390, 844): 1, (844, 390): 2, (667, 375): 2, (1366, 650): 2, (1920, 1080): 2}.items():
+            browser.look(width=width, height=height)
+            tops = "return [...document.querySelectorAll('.held-back .place')].map((each) => each.offsetTop)"
+            browser.expect(lambda now: sorted(Counter(now.run(tops)).values()), [8 // rows] * rows)  # noqa: B023 -- read before it changes
 
 
 def test_letters_of_twice_the_size_leave_a_phone_no_wider_than_it_is_and_the_opponents_name_on_it(browser: Browser, server: str) -> None:
@@ -1103,14 +1092,6 @@ def test_cards_of_a_replay_lie_on_their_felt_where_the_system_has_its_own_colour
     felt = "const board = document.createElement('table'); board.className = 'board'; document.body.append(board);"
     assert browser.run(f"{felt} return getComputedStyle(board).backgroundColor") == "rgb(31, 107, 69)"
     browser.open(page(server, "/web/icon.svg"))
-
-
-def test_the_reserves_stand_in_one_row_or_in_two_that_are_as_long(browser: Browser, server: str) -> None:
-    with racing(browser, server, rules="persian-rug"):
-        for (width, height), rows in {(390, 844): 1, (844, 390): 2, (667, 375): 2, (1366, 650): 2, (1920, 1080): 2}.items():
-            browser.look(width=width, height=height)
-            tops = "return [...document.querySelectorAll('.held-back .place')].map((each) => each.offsetTop)"
-            browser.expect(lambda now: sorted(Counter(now.run(tops)).values()), [8 // rows] * rows)  # noqa: B023 -- read before it changes
 
 
 def test_a_race_survives_a_reload_a_cut_connection_and_a_second_window(browser: Browser, server: str) -> None:
