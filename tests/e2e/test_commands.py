@@ -65,13 +65,6 @@ def test_rules_nobody_knows_are_told_with_those_there_are(tmp_path: Path) -> Non
         assert "persian-rug" in ran.sentence
 
 
-def test_rules_nobody_knows(url: str, tmp_path: Path) -> None:
-    ran = carpet_on_terminal(tmp_path, "host", url, "--rules", "bridge", "--name", "dora")
-    assert ran.status == 1
-    assert "There is no rule set 'bridge'; the rule sets are: carpet, " in ran.sentence
-    assert ran.screen == ""
-
-
 def test_a_winnable_deal_where_none_are_looked_for(url: str, tmp_path: Path) -> None:
     for command in (["play"], ["host", url, "--name", "emil"]):
         ran = carpet_on_terminal(tmp_path, *command, "--rules", "teppich", "--winnable")
@@ -79,19 +72,6 @@ def test_a_winnable_deal_where_none_are_looked_for(url: str, tmp_path: Path) -> 
         assert "carpet: There are no winnable deals under 'teppich'; the rule sets with them are: carpet, " in ran.sentence
         # One's own server is not there yet when the table is shown.
         assert ("Your table is being laid." in ran.screen) if command == ["play"] else (ran.screen == "")
-
-
-def test_more_bots_than_seats(url: str, tmp_path: Path) -> None:
-    ran = carpet_on_terminal(tmp_path, "host", url, "--bot", "random", "--bot", "random", "--name", "finn")
-    assert ran.status == 1
-    assert "leave no seat" in ran.sentence
-
-
-def test_a_bot_nobody_knows_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    ran = carpet_on_terminal(tmp_path, "play", "--bot", "kasparov")
-    assert ran.status == 1
-    assert "no bot named 'kasparov'" in ran.sentence
-    assert "random, greedy, deep" in ran.sentence
 
 
 @pytest.mark.parametrize("command", ["play", "home"])
