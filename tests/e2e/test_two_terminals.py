@@ -79,21 +79,13 @@ class Player:
         """The screen, as soon as there is something to play on it, or their race is over."""
         return self.terminal.wait_until(lambda lines: lines if marked(lines) or not is_racing(lines) else [], what="a move to make")
 
-    def asks_again(self) -> None:
-        """Press r until it counts: as the race ends it is taken for a key of the table."""
-        is_asked = False
-        while not is_asked:
-            self.type("r")
-            until = time.monotonic() + 1
-            is_asked = self.terminal.wait_until(partial(asked, until), what="an end of the quiet") == "asked"
-
-    def looks_up_details(self) -> None:
-        """Press d until it counts, as above: it is a column's letter too."""
+    def insists(self, key: str, answer: str) -> None:
+        """Press a key until what it leads to is shown: as the race ends it is taken for a key of the table."""
         is_shown = False
         while not is_shown:
-            self.type("d")
+            self.type(key)
             until = time.monotonic() + 1
-            is_shown = self.terminal.wait_until(partial(detailed, until), what="an end of the quiet") == "shown"
+            is_shown = self.terminal.wait_until(partial(answered, answer, until), what="an end of the quiet") == "shown"
 
     def play(self, *, by_mouse: bool = False) -> bool:
         """Play the first card that is marked, else turn the stock; come back when it is done. False if their race is over."""
@@ -144,16 +136,9 @@ def is_racing(lines: list[str]) -> bool:
     return lines[20].startswith(" ▸ ") and not lines[20].startswith(ended)
 
 
-def asked(until: float, lines: list[str]) -> str:
-    """Whether they ask for a rematch, as soon as they do, or as it is too late. until: of the monotonic clock."""
-    if any("Rematch: waiting for" in line for line in lines):
-        return "asked"
-    return "not asked" if time.monotonic() > until else ""
-
-
-def detailed(until: float, lines: list[str]) -> str:
-    """As `asked`, for how the deal was checked."""
-    if any("The seed follows" in line for line in lines):
+def answered(answer: str, until: float, lines: list[str]) -> str:
+    """Whether this is shown, as soon as it is, or as it is too late. until: of the monotonic clock."""
+    if any(answer in line for line in lines):
         return "shown"
     return "not shown" if time.monotonic() > until else ""
 
@@ -261,9 +246,9 @@ def test_a_whole_race_and_half_a_rematch(table: Table) -> None:
     headlines = {player.terminal.wait_until(headline_of, what="a headline") for player in (anna, bert)}
     assert headlines in ({"You won!", "anna won."}, {"You won!", "bert won."}, {"A draw: you share the first place."})
 
-    anna.looks_up_details()
+    anna.insists("d", "The seed follows")
     anna.sees("✓ seed        The seed follows", "✓ cards       Your cards lay as the seed shuffles them.")
-    anna.asks_again()
+    anna.insists("r", "Rematch: waiting for")
     bert.sees("anna would like a rematch. Press r.")
     bert.type("r")
     # Both have just asked, and are ready by that.

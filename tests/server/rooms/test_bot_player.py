@@ -127,23 +127,29 @@ async def test_a_bot_that_thinks_holds_up_neither_its_room_nor_another(
         await trio.lowlevel.checkpoint()
 
 
+@pytest.fixture
+def refusals(monkeypatch: pytest.MonkeyPatch) -> list[Error]:
+    """What bots are told that they may not do."""
+    told: list[Error] = []
+    post = BotPlayer.post
+
+    def overheard(self: BotPlayer, outgoing: Outgoing) -> None:
+        if isinstance(outgoing.message, Error):
+            told.append(outgoing.message)
+        post(self, outgoing)
+
+    monkeypatch.setattr(BotPlayer, "post", overheard)
+    return told
+
+
 async def test_a_bot_stops_asking_when_another_has_won_and_plays_again_in_the_next_race(
-    table: Table, monkeypatch: pytest.MonkeyPatch
+    table: Table, refusals: list[Error], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def thinks_a_little(choose: Callable[[object], str], view: object, **_: object) -> str:
         await trio.sleep(0.01)
         return choose(view)
 
-    refusals: list[Error] = []
-    post = BotPlayer.post
-
-    def overheard(self: BotPlayer, outgoing: Outgoing) -> None:
-        if isinstance(outgoing.message, Error):
-            refusals.append(outgoing.message)
-        post(self, outgoing)
-
     monkeypatch.setattr(trio.to_thread, "run_sync", thinks_a_little)
-    monkeypatch.setattr(BotPlayer, "post", overheard)
     ann = table.guest("Ann", round_trip_ms=0)
     room = await table.racing(ann, bots=("deep",), deal=WINNABLE)
     for ply, move in enumerate(greedy_line(WINNABLE)):
@@ -180,18 +186,9 @@ async def test_a_thought_is_not_lost_when_a_bot_is_told_everything_anew(table: T
 
 
 async def test_in_a_rematch_that_another_server_has_taken_up_a_bot_asks_for_nothing_that_is_refused(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    nursery: trio.Nursery, autojump_clock: MockClock, refusals: list[Error]
 ) -> None:
     del autojump_clock
-    refusals: list[Error] = []
-    post = BotPlayer.post
-
-    def overheard(self: BotPlayer, outgoing: Outgoing) -> None:
-        if isinstance(outgoing.message, Error):
-            refusals.append(outgoing.message)
-        post(self, outgoing)
-
-    monkeypatch.setattr(BotPlayer, "post", overheard)
     table = Table(nursery, bots_wait=True)
     ann = table.guest("Ann")
     room = await table.racing(ann, bots=("greedy",), time_limit_s=10)
