@@ -234,7 +234,9 @@ def _export_records(address: Address, document: TournamentDocument, folder: Path
     saved = len(wanted) - missing
     print_sentence(f"Tournament {document.id} and {counted(saved, 'record')} of its races are in {folder}.")
     if len(told) < len(document.rounds):
-        print_sentence(f"Round {document.rounds[-1].number} is not over: nobody gets its records before it is.")
+        number = document.rounds[-1].number
+        ended = f"The tournament ended within round {number}: nobody gets its records."
+        print_sentence(ended if document.phase == "ended" else f"Round {number} is not over: nobody gets its records before it is.")
     # A pattern that fits no file is an error, or is taken for a file's name.
     records = f" {shlex.quote(str(races))}/*.json" if saved else ""
     print_sentence(f"To check all of it: carpet verify {shlex.quote(str(folder / 'tournament.json'))}{records}")

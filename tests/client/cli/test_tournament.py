@@ -27,6 +27,7 @@ from protocol.tournaments import (
     TournamentDocument,
     TournamentEntrant,
     TournamentOptions,
+    TournamentPhase,
     TournamentsDocument,
 )
 from tests.client import tournament_scenes as tournaments
@@ -220,21 +221,29 @@ def telling(document: TournamentDocument, *known: str) -> Callable[[str], bytes]
     return lambda target: pages.get(target) or problem("404 Not Found", "There is no race with that id.")
 
 
+@pytest.mark.parametrize(
+    ("phase", "why"),
+    [
+        ("running", "Round 2 is not over: nobody gets its records before it is."),
+        ("ended", "The tournament ended within round 2: nobody gets its records."),
+    ],
+)
 def test_the_records_of_all_rounds_that_are_over_are_exported_into_a_folder(
-    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], server: PageServer, tmp_path: Path, phase: TournamentPhase, why: str
 ) -> None:
-    server.script = telling(raced(), *RACES)
+    document = replace(raced(), phase=phase)
+    server.script = telling(document, *RACES)
     folder = tmp_path / "open"
     ran = run(capsys, "tournament", "export", server.url, ID, str(folder), "--records")
     assert ran.status == 0
     assert ran.out.splitlines() == [
         f"Tournament {ID} and 2 records of its races are in {folder}.",
-        "Round 2 is not over: nobody gets its records before it is.",
+        why,
         f"To check all of it: carpet verify {folder}/tournament.json {folder}/races/*.json",
     ]
     assert sorted(file.name for file in (folder / "races").iterdir()) == [f"round-01-table-01-{race}.json" for race in RACES]
     assert [from_json(file.read_text()).id for file in sorted((folder / "races").iterdir())] == list(RACES)
-    assert msgspec.json.decode((folder / "tournament.json").read_bytes(), type=TournamentDocument) == raced()
+    assert msgspec.json.decode((folder / "tournament.json").read_bytes(), type=TournamentDocument) == document
 
 
 OTHERS_ANSWER = {
