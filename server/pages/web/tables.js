@@ -342,9 +342,11 @@ class TournamentsPage extends TablePage {
   }
 }
 
-/** In whole hours, or in days once there are two of them. @param {number} ms */
+/** In whole minutes, in hours once there is one of them, or in days once there are two. @param {number} ms */
 export function timeLeft(ms) {
-  const hours = Math.max(0, Math.ceil(ms / 3_600_000));
+  const minutes = Math.ceil(ms / 60_000);
+  if (minutes < 60) return minutes > 1 ? counted(minutes, "minute") : "a moment";
+  const hours = Math.ceil(ms / 3_600_000);
   return hours < 48 ? counted(hours, "hour") : counted(Math.round(hours / 24), "day");
 }
 

@@ -553,12 +553,13 @@ def test_a_player_is_told_whether_the_race_is_rated_in_the_words_of_the_terminal
     assert node(script, msgspec.to_builtins(options)) == [f"{rated_sentence(each)}.".replace("'", "’") for each in options]
 
 
-def test_how_long_a_challenge_is_open_is_told_in_hours_and_in_days_once_there_are_two() -> None:
+def test_how_long_a_challenge_is_open_is_told_in_minutes_in_hours_once_there_is_one_and_in_days_once_there_are_two() -> None:
     script = """
         const { timeLeft } = await import(`${web}/tables.js`);
         console.log(JSON.stringify(given.map((hours) => timeLeft(hours * 3_600_000))));
     """
-    assert node(script, [-1, 0.2, 47, 47.5, 720]) == ["0 hours", "1 hour", "47 hours", "2 days", "30 days"]
+    hours = [-1, 0.01, 0.2, 0.98, 0.99, 47, 47.5, 720]
+    assert node(script, hours) == ["a moment", "a moment", "12 minutes", "59 minutes", "1 hour", "47 hours", "2 days", "30 days"]
 
 
 def test_the_forms_are_those_of_the_server_that_answers_and_asked_for_again_where_there_are_none() -> None:
