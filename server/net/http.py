@@ -70,7 +70,7 @@ VARIES: Final = (("Vary", "Accept"),)
 """Headers of `/`, where browsers and programs get different pages."""
 
 _WELCOME = """\
-This is a Carpet Race server: two people race at the patience game Carpet on the same shuffle, from their terminals.
+This is a Carpet Race server: two people, or up to eight, race at the patience game Carpet on the same shuffle.
 To race here, install carpet-race and run: carpet home {scheme}://THIS-ADDRESS
 """
 

@@ -98,7 +98,8 @@ class Description:
 
 
 USUAL: Final = Description(
-    "Carpet Race", "Two people race at the patience game Carpet on the same shuffle: play in a browser or a terminal, watch, replay."
+    "Carpet Race",
+    "Two people, or up to eight, race at the patience game Carpet on the same shuffle: play in a browser or a terminal, watch, replay.",
 )
 
 ALWAYS: Final[Mapping[str, Description]] = {

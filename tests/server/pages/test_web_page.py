@@ -34,6 +34,14 @@ def content(name: str) -> bytes:
     return forms_document() if name == FORMS else WEB.joinpath(name).read_bytes()
 
 
+async def test_whoever_comes_from_outside_is_told_that_two_people_or_up_to_eight_race(house: House) -> None:
+    told = [(await house.ask("/", headers=headers)).body.decode() for headers in (BROWSER, "")]
+    told.append(content("manifest.webmanifest").decode())
+    sentence = re.compile("two people, or up to eight,", re.IGNORECASE)
+    # Of the document: its two descriptions, and what is read without scripts.
+    assert [len(sentence.findall(each)) for each in told] == [3, 1, 1]
+
+
 async def test_every_address_has_a_document_that_says_what_it_is_about(house: House) -> None:
     async with house.race("<b>Ann", "Bob") as (ann, _):
         code = house.only_room.code
