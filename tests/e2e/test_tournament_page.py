@@ -277,6 +277,7 @@ def test_whoever_enters_is_told_by_what_name_and_finds_themselves(newcomer: Brow
         newcomer.open(page(fast_server, "/ladder"))
         director.decide("start-tournament", id=tournament)
         newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.press("To the tournament")
         newcomer.wait(lambda now: {"Ysolde", "Ysolde 2 (you)"} == {row[1].removesuffix(" (away)") for row in rows(now)}, "their row")
         newcomer.expect(lambda now: {"Ysolde", "Ysolde 2 (you)"} == meters(now).keys(), True)
 
@@ -403,28 +404,64 @@ def test_the_call_to_a_table_says_how_long_it_holds_and_goes_when_there_is_nothi
         newcomer.open(page(fast_server, "/ladder"))
         director.decide("start-tournament", id=tournament)
         ivo.hear_of("called")
-        # Of a table that waited before the page was opened there is a link.
+        # It waited before the page was opened.
         newcomer.open(page(fast_server, "/play"))
-        newcomer.wait_for_text(
-            ".play > .notice.actions", f"Round 1: your table against {ivo.name} waits for you. Be there and ready within 9:"
-        )
-        newcomer.press("Go to your table")
         newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within 9:")
+        # Whoever looks at the tournament meanwhile is not taken back at once.
+        newcomer.press("To the tournament")
+        newcomer.wait_for_text(".part", "Table 1 is yours, and waits for you. 9:")
+        newcomer.press("Go to your table")
+        newcomer.wait_for_text(".waiting-room .summary", "Press Ready within 9:")
         for _ in range(2):
-            newcomer.expect_texts(".play > .notice.actions", ["", ""])
+            newcomer.expect(lambda now: now.shown(".call"), [False])
             # They hold the seat by now.
             newcomer.open(page(fast_server, "/play"))
             newcomer.wait_for_text(".waiting-room .summary", "Press Ready within 9:")
         newcomer.press("Leave")
         newcomer.wait_for_text(".notice", "You have left the race.")
         newcomer.open(page(fast_server, "/play"))
+        newcomer.wait_for_text(".call", f"Round 1: your table against {ivo.name} waits for you. Be there and ready within 9:")
         newcomer.press("Go to your table")
         newcomer.wait_for_text(".waiting-room .summary", "Press Ready within 9:")
         newcomer.press("Leave")
         newcomer.open(page(fast_server, "/play"))
-        newcomer.wait_for_text(".play > .notice.actions", "waits for you")
+        newcomer.wait_for_text(".call", "waits for you")
         director.decide("end-tournament", id=tournament, reason="no light")
-        newcomer.expect_texts(".play > .notice.actions", ["", ""])
+        newcomer.expect(lambda now: now.shown(".call"), [False])
+
+
+def test_a_tournament_that_is_opened_while_ones_table_waits_leads_to_it(newcomer: Browser, fast_server: str) -> None:
+    with entered(newcomer, fast_server) as (director, ivo, tournament):
+        newcomer.open(page(fast_server, "/ladder"))
+        director.decide("start-tournament", id=tournament)
+        ivo.hear_of("called")
+        newcomer.open(page(fast_server, f"/tournament/{tournament}"))
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within 9:")
+        newcomer.expect(breaches, [])
+
+
+def test_two_tournaments_that_call_at_once_are_both_shown_and_raced_one_after_the_other(newcomer: Browser, fast_server: str) -> None:
+    with entered(newcomer, fast_server, no_show_s=900) as later, entered(newcomer, fast_server) as sooner:
+        newcomer.open(page(fast_server, "/ladder"))
+        for director, ivo, tournament in (later, sooner):
+            director.decide("start-tournament", id=tournament)
+            ivo.hear_of("called")
+        (_, other, _), (_, ivo, _) = later, sooner
+        # The more urgent table is gone to, and the other one called to from there.
+        newcomer.open(page(fast_server, "/play"))
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within 9:")
+        newcomer.wait_for_text(
+            ".call", f"By the page, round 1: your table against {other.name} waits for you. Be there and ready within 14:"
+        )
+        newcomer.press("Ready")
+        ivo.go_to_table()
+        ivo.start()
+        stop(newcomer)
+        ivo.stop_and_leave()
+        other.go_to_table()
+        newcomer.expect(lambda now: (now.shown(".call"), now.text("h1")), ([False], f"Against {other.name}"))
+        newcomer.wait_for_text(".waiting-room .summary", "This is your table of the round. Press Ready within ")
+        newcomer.expect(breaches, [])
 
 
 def test_after_a_table_the_page_goes_to_the_next_and_one_that_is_decided_leads_to_the_tournament(
@@ -546,10 +583,11 @@ def test_whoever_sits_at_the_menu_is_taken_to_their_table_though_they_had_sat_at
     newcomer: Browser, fast_server: str
 ) -> None:
     with entered(newcomer, fast_server, double=True, no_show_s=20) as (director, ivo, tournament):
-        newcomer.open(page(fast_server, "/ladder"))
         director.decide("start-tournament", id=tournament)
         ivo.hear_of("called")
-        # They do not follow the link to the table that waits already.
+        # They do not want the table that waits already.
+        newcomer.press("Leave", ".waiting-room")
+        newcomer.wait_for_text(".notice", "You have left the race.")
         newcomer.open(page(fast_server, "/play"))
         newcomer.wait_for_text(".call", f"Round 1: your table against {ivo.name} waits for you.")
         ivo.go_to_table()

@@ -3,26 +3,25 @@
 //
 // Nobody is told that a call stands no longer, or why a table was closed. So the tournament is followed, with the tables of that round.
 //
-// A table that comes while the page is open is gone to by itself. One that waited when it was opened is gone to by its link: they may have left it.
+// Several tournaments may call at once: the most urgent call stands first.
 
-import { announce, clean, clockText, element, setText } from "./dom.js";
-import { HURRY_MS, isInTheMidst, ownPart, ownResultSentence, tableOf, wayTo } from "./entering.js";
+import { announce, arrange, clean, clockText, element, setText } from "./dom.js";
+import { HURRY_MS, ownPart, ownResultSentence, tableOf, takeTo, wayTo } from "./entering.js";
 import { holds } from "./model.js";
 import { isDone } from "./tournaments.js";
 
 /** So long a result is seen before the next table is gone to. */
 const RESULT_MS = 8000;
-/** `ref` of the question whose answer comes after all that a new page is told. */
-const GREETED = 9;
+/** So long after a call others may come that are more urgent: a new page hears of all, one after the other. */
+const SETTLE_MS = 300;
 
 /** @typedef {{id: string, round: number}} Round of a tournament */
+/** at: when it was heard. until: when whoever is missing at the table forfeits. heldAt: since when clocks stand still.
+ * @typedef {{called: import("carpet-wire").Called, at: number, until: number | null, heldAt: number | null, isSaid: boolean, text: Element, within: Element, node: HTMLElement}} Waiting */
 
 export class Call {
-  /** @type {import("carpet-wire").Called | null} */
-  #called = null;
-  #until = null;
-  #heldAt = null;
-  #said = null;
+  /** What is called to, by tournament. @type {Map<string, Waiting>} */
+  #calls = new Map();
   /** What is followed. @type {Round | null} */
   #followed = null;
   /** Of what became of their table there they are to be told. @type {Round | null} */
@@ -30,37 +29,38 @@ export class Call {
   /** What they were told of that. @type {(Round & {result: string, next: string}) | null} */
   #became = null;
   #me = "";
-  /** Whether all was heard that comes with the hello, and what is called from now on is new. */
-  #isGreeted = false;
-  /** The code of the table that they have been taken to, have come to, or found waiting: it is not gone to by itself once more. */
-  goesTo = "";
 
   /** @param {{send: (message: import("carpet-wire").ClientMessage) => boolean}} connection */
   constructor(connection) {
     this.connection = connection;
-    this.text = element("span", {});
-    this.within = element("span", {});
-    this.go = element("a", { class: "main-link" }, "Go to your table");
-    this.node = element("p", { class: "notice actions call", hidden: true }, element("span", {}, this.text, this.within), this.go);
+    this.node = element("div", { class: "call", hidden: true });
   }
 
-  /** Returns whether it was an answer to what is asked here. @param {import("carpet-wire").ServerMessage} message @param {number} now */
+  /** @param {import("carpet-wire").ServerMessage} message @param {number} now */
   hear(message, now) {
-    if ("ref" in message && message.ref === GREETED) return (this.#isGreeted = true);
     if (message.type === "called") this.#take(message, now);
-    else if (holds(message)) this.#heldAt ??= now;
+    else if (holds(message)) for (const each of this.#calls.values()) each.heldAt ??= now;
     else if (message.type === "tournament") {
-      if (message.id === this.#called?.id) this.#look(message, now);
+      if (this.#calls.has(message.id)) this.#look(message, now);
       if (message.id === this.#closed?.id && message.round === this.#closed.round) this.#tell(message);
     }
-    return false;
+  }
+
+  /** The most urgent first. */
+  get #waiting() {
+    return [...this.#calls.values()].sort((one, other) => (one.until ?? Number.MAX_VALUE) - (other.until ?? Number.MAX_VALUE));
+  }
+
+  /** The call to the table in a room. @param {string | undefined} code */
+  #to(code) {
+    return this.#waiting.find(({ called }) => called.code === code);
   }
 
   #take(called, now) {
-    const { id, code, round, opponent, until_ms: left } = called;
-    this.#called = called;
-    if (!this.#isGreeted) this.goesTo = code;
-    this.#set(left, now);
+    const { id, code, round, until_ms: left } = called;
+    const [text, within] = [element("span", {}), element("span", {})];
+    const node = element("p", { class: "notice actions" }, element("span", {}, text, within), element("a", { class: "main-link", href: wayTo(code) }, "Go to your table"));
+    this.#calls.set(id, { called, at: now, ...standing(left, now), isSaid: false, text, within, node });
     // What is next there is followed no longer, and what an earlier round came to is old.
     if (this.#became && this.#became.id !== id) this.#became.next = "";
     else if (this.#became && this.#became.round < round - 1) this.#became = null;
@@ -69,17 +69,16 @@ export class Call {
     // Whoever has forfeited the table before may have been elsewhere, and this page be a new one.
     if (isTold) this.#closed = null;
     else if (!isAsked) this.#closed = round > 1 ? { id, round: round - 1 } : null;
-    setText(this.text, `Round ${round}: your table${opponent ? ` against ${clean(opponent)}` : ""} waits for you.`);
-    this.go.setAttribute("href", wayTo(code));
   }
 
   #look(told, now) {
-    const { id, round, table: number } = this.#called;
+    const call = this.#calls.get(told.id);
+    const { id, round, table: number } = call.called;
     const table = told.round === round ? told.tables.find((each) => each.table === number) : null;
     // Before they have come.
     if (table?.result) this.#closed = { id, round };
-    if (isDone(told) || told.rounds.at(-1)?.number > round || table?.result) this.#called = null;
-    else if (table) this.#set(table.no_show_ms, now);
+    if (isDone(told) || told.rounds.at(-1)?.number > round || table?.result) this.#calls.delete(id);
+    else if (table) Object.assign(call, standing(table.no_show_ms, now));
   }
 
   /** What became of their table. */
@@ -89,9 +88,12 @@ export class Call {
     const table = tableOf(told, this.#me);
     const result = table?.result ? ownResultSentence(table, this.#me) : "";
     // The end of a race that they have raced they have seen.
-    const isNews = this.#became?.id === id || this.#called?.id !== id || table?.result?.forfeit || table?.result?.ruled;
-    if (isNews) this.#became = { id, round, result, next: told.round === told.rounds.length ? ownPart(told, this.#me).next : "" };
-    if (this.#called?.id === id || isDone(told)) this.#closed = null;
+    const isNews = this.#became?.id === id || !this.#calls.has(id) || table?.result?.forfeit || table?.result?.ruled;
+    // Where another tournament calls, this one is followed no longer than to the result.
+    const isLast = this.#calls.has(id) || isDone(told) || (result && this.#calls.size > 0);
+    const next = told.round === told.rounds.length && (isDone(told) || !isLast) ? ownPart(told, this.#me).next : "";
+    if (isNews) this.#became = { id, round, result, next };
+    if (isLast) this.#closed = null;
     const sentence = this.became?.sentence;
     if (sentence && sentence !== before) announce(sentence);
   }
@@ -100,14 +102,15 @@ export class Call {
   get became() {
     if (!this.#became) return null;
     const { id, round, result, next } = this.#became;
-    if (this.#called?.id !== id) return { id, sentence: [result, next].filter(Boolean).join(" ") };
-    return { id, sentence: result && this.#called.round > round ? `Round ${round}: ${result}` : "" };
+    const called = this.#calls.get(id)?.called;
+    if (!called) return { id, sentence: [result, next].filter(Boolean).join(" ") };
+    return { id, sentence: result && called.round > round ? `Round ${round}: ${result}` : "" };
   }
 
   /** They hold no seat at their table any more. @param {import("./played.js").PlayedRace} room */
   closed(room) {
     const [id, round] = room.shared.id.split("/");
-    if (this.#called?.code === room.code) this.#called = null;
+    if (this.#to(room.code)) this.#calls.delete(id);
     this.#closed = { id, round: Number(round) };
     this.#became = { ...this.#closed, result: "", next: "" };
   }
@@ -117,70 +120,73 @@ export class Call {
     this.#closed = this.#became = null;
   }
 
-  #set(left, now) {
-    this.#until = left === null ? null : now + left;
-    this.#heldAt = null;
-  }
-
   /** me: the player's id. */
   up(me) {
     this.#followed = null;
-    if (me !== this.#me) {
-      this.#me = me;
-      this.#called = null;
-      this.#isGreeted = false;
-      this.goesTo = "";
-      this.dismiss();
-    }
-    if (me && !this.#isGreeted) this.connection.send({ type: "who-am-i", ref: GREETED });
+    if (me === this.#me) return;
+    this.#me = me;
+    this.#calls.clear();
+    this.dismiss();
   }
 
   /** With the connection: after the next hello it is repeated, if it still stands. */
   lost() {
-    this.#called = null;
+    this.#calls.clear();
     this.#followed = null;
   }
 
   /** Milliseconds until whoever is missing at the table in this room forfeits; null where none of them does. @param {string} code @param {number} now */
   left(code, now) {
-    return this.#called?.code === code && this.#until !== null ? Math.max(this.#until - (this.#heldAt ?? now), 0) : null;
+    const { until = null, heldAt = null } = this.#to(code) ?? {};
+    return until === null ? null : Math.max(until - (heldAt ?? now), 0);
   }
 
-  /** Whether it is time to go to the table that waits, which happens once: what somebody looks at or writes they may end first, as long as they have time for it.
-   * resultAt: when a result came to be seen that still is. @param {number | null} resultAt @param {number} now */
-  isDue(resultAt, now) {
-    const { code } = this.#called;
-    if (code === this.goesTo) return false;
-    const left = this.left(code, now);
-    const isSeen = resultAt === null || now - resultAt >= RESULT_MS || (left !== null && left <= HURRY_MS);
-    return isSeen && !isInTheMidst(left);
+  /** Go to the table that waits elsewhere: what somebody looks at or writes they may end first, as long as they have time for it.
+   * resultAt: when a result came to be seen that still is. @param {string | null} here @param {number | null} resultAt @param {number} now */
+  follow(here, resultAt, now) {
+    if (this.#waiting.some(({ at }) => now - at < SETTLE_MS)) return;
+    this.#waiting.some(({ called: { code } }) => {
+      const left = this.left(code, now);
+      const isSeen = resultAt === null || now - resultAt >= RESULT_MS || (left !== null && left <= HURRY_MS);
+      return code !== here && isSeen && takeTo(code, left);
+    });
   }
 
   #follow() {
     const before = this.#followed;
-    const { id = "", round = null } = this.#closed ?? this.#called ?? {};
+    const { id = "", round = null } = this.#closed ?? this.#waiting[0]?.called ?? {};
     if (id === (before?.id ?? "") && round === (before?.round ?? null)) return;
     if (before && id !== before.id) this.connection.send({ type: "follow-tournament", id: before.id, follow: false });
     if (id) this.connection.send({ type: "follow-tournament", id, round });
     this.#followed = id ? { id, round } : null;
   }
 
-  /** here: the code of the race that the page is about. room: the one that the player sits in. Returns the code of the table that waits elsewhere;
-   * null where none does. @param {string | null} here @param {import("./played.js").PlayedRace | null} room @param {number} now @returns {string | null} */
+  /** here: the code of the race that the page is about. room: the one that the player sits in.
+   * @param {string | null} here @param {import("./played.js").PlayedRace | null} room @param {number} now */
   show(here, room, now) {
     // Once they race there the call has been followed.
-    if (room && room.code === this.#called?.code && !room.isToBegin) this.#called = null;
+    const followed = room && !room.isToBegin && this.#to(room.code);
+    if (followed) this.#calls.delete(followed.called.id);
     // What became of one table is of no interest at the end of another.
     if (room && !(room.tournament && room.isToBegin)) this.dismiss();
     this.#follow();
-    const called = this.#called;
-    this.node.hidden = called === null || called.code === here;
-    if (this.node.hidden) return null;
-    const left = this.left(called.code, now);
-    setText(this.within, left === null ? "" : ` Be there and ready within ${clockText(left)}, or you forfeit.`);
-    // Read out once, and not every second.
-    if (called !== this.#said) announce(this.node.firstElementChild.textContent);
-    this.#said = called;
-    return called.code;
+    const elsewhere = this.#waiting.filter(({ called }) => called.code !== here);
+    this.node.hidden = elsewhere.length === 0;
+    arrange(this.node, elsewhere.map(({ node }) => node));
+    for (const call of elsewhere) {
+      const { name, round, code, opponent } = call.called;
+      const left = this.left(code, now);
+      const which = this.#calls.size > 1 ? `${clean(name)}, round ${round}` : `Round ${round}`;
+      setText(call.text, `${which}: your table${opponent ? ` against ${clean(opponent)}` : ""} waits for you.`);
+      setText(call.within, left === null ? "" : ` Be there and ready within ${clockText(left)}, or you forfeit.`);
+      // Read out once, and not every second.
+      if (!call.isSaid) announce(call.text.textContent + call.within.textContent);
+      call.isSaid = true;
+    }
   }
+}
+
+/** @param {number | null} left @param {number} now */
+function standing(left, now) {
+  return { until: left === null ? null : now + left, heldAt: null };
 }

@@ -121,13 +121,22 @@ export const HURRY_MS = 15_000;
 
 /** Whether somebody is in the midst of a line or a choice that would go with the page, and there is time to end it. left: until they have to be at their table,
  * in milliseconds; null where it waits. @param {number | null} left */
-export function isInTheMidst(left) {
+function isInTheMidst(left) {
   return (left === null || left > HURRY_MS) && isTyping();
 }
 
 /** To a seat that is the player's. @param {string} code */
 export function wayTo(code) {
   return `/play/${encodeURIComponent(code)}#sit`;
+}
+
+/** Go to a table that waits, called to now or before the page was opened: once in a tab, and not from the midst of something. Whether it is gone to.
+ * left: until they have to be there, in milliseconds; null where it waits. @param {string} code @param {number | null} left */
+export function takeTo(code, left) {
+  if (keeping.tables.has(code) || isInTheMidst(left)) return false;
+  keeping.tables.keep(code);
+  location.assign(wayTo(code));
+  return true;
 }
 
 /** Why an entrant plays no more, by `out` of `TournamentEntrant`: a word or two, and what they themselves are told. These are the terminal's. */
@@ -164,7 +173,6 @@ export class TakingPart {
   #isPlayer = false;
   /** What was asked for and is not answered. */
   #asked = [];
-  #codes = null;
   #commitment = "";
   /** The request that the button about a bye sends. */
   #byeRequest = null;
@@ -245,7 +253,7 @@ export class TakingPart {
   hear(message) {
     const asked = this.#asked.find(({ ref }) => "ref" in message && message.ref === ref);
     this.#asked = this.#asked.filter((each) => each !== asked);
-    if (message.type === "called" && message.id === this.id) this.#goTo(message.code, message.until_ms);
+    if (message.type === "called" && message.id === this.id) takeTo(message.code, message.until_ms);
     else if (message.type === "you-are") this.name.show(message.name);
     else if (message.type === "decided" && asked) announce("It is done.");
     else if (message.type === "error" && message.code === "hello/unknown-token") {
@@ -263,25 +271,11 @@ export class TakingPart {
     setNotice(this.notice, text);
   }
 
-  /** left: milliseconds until whoever is missing there forfeits, or null. */
-  #goTo(code, left) {
-    // A table that was there when the page was opened is gone to by its link.
-    if (this.#codes?.has(code) !== false) return;
-    if (isInTheMidst(left)) return;
-    // A page that nobody looks at takes no race from the window in which somebody plays.
-    if (!this.#isPlayer && document.visibilityState !== "visible") return;
-    this.#codes.add(code);
-    location.assign(wayTo(code));
-  }
-
   /** @param {any} told a `Tournament` @param {number} since milliseconds since it was told */
   show(told, since) {
     this.#commitment = told.commitment;
     const part = ownPart(told, this.me);
-    const { table } = part;
-    const isFirst = this.#codes === null;
-    this.#codes ??= new Set();
-    if (table && isFirst) this.#codes.add(table.code);
+    const { own, table } = part;
     // Whoever only directs has no other part in it than what they are told.
     this.node.hidden = !part.sentence && !part.canEnter && this.notice.hidden;
     const left = table && table.no_show_ms !== null ? Math.max(table.no_show_ms - since, 0) : null;
@@ -299,6 +293,7 @@ export class TakingPart {
     this.go.hidden = !table;
     if (!table) return;
     this.go.setAttribute("href", wayTo(table.code));
-    this.#goTo(table.code, left);
+    // Who only looks on takes no race from the window or terminal in which they are: there they are called as well.
+    if (this.#isPlayer || (!own.here && document.visibilityState === "visible")) takeTo(table.code, left);
   }
 }

@@ -189,6 +189,33 @@ export const pressed = {
   },
 };
 
+const TABLES = "carpet.tables";
+const TABLES_KEPT = 24;
+/** Their codes, the last one first. @type {string[]} */
+let tablesSeen = [];
+try {
+  tablesSeen = sessionStorage.getItem(TABLES)?.split(" ") ?? [];
+} catch {
+  // As above.
+}
+
+/** Tables of tournaments at which this tab has been: whoever leaves one, or looks at the tournament meanwhile, is not taken back. */
+export const tables = {
+  /** @param {string} code */
+  has(code) {
+    return tablesSeen.includes(code);
+  },
+  /** @param {string} code @param {boolean} isSeen */
+  keep(code, isSeen = true) {
+    tablesSeen = [...(isSeen ? [code] : []), ...tablesSeen.filter((each) => each !== code)].slice(0, TABLES_KEPT);
+    try {
+      sessionStorage.setItem(TABLES, tablesSeen.join(" "));
+    } catch {
+      // As above.
+    }
+  },
+};
+
 function list(key) {
   try {
     const found = JSON.parse(read(key) ?? "[]");

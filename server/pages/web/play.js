@@ -6,7 +6,7 @@ import { choose } from "./dialog.js";
 import { against, announce, arrange, button, clean, clockText, element, fill, nameOf, ring, setNotice, setText } from "./dom.js";
 import { Elsewhere, askToBe, takenToken } from "./elsewhere.js";
 import { Ending, headline, lastSentence, whoAsks } from "./ending.js";
-import { checkIn, wayTo } from "./entering.js";
+import { checkIn } from "./entering.js";
 import { Game } from "./game.js";
 import * as keeping from "./identity.js";
 import { WatchedRace, byId, cardsOf, endWord, holds } from "./model.js";
@@ -164,7 +164,7 @@ export class PlayPage {
     const now = performance.now();
     // Whatever it was refused for: the seat may not have come back yet.
     if (message.type === "error" && message.ref === SAID) this.text.value ||= this.#sent;
-    if (this.call.hear(message, now)) return;
+    this.call.hear(message, now);
     if (message.type === "called") this.#beckon("Your table waits");
     if (message.type === "check-in-due") this.#checkInDue(message);
     else if (message.type === "runs") this.ending.showRuns(message, this.#rules.get(message.rules), this.player.room?.ghosts ?? []);
@@ -224,7 +224,7 @@ export class PlayPage {
         this.#note(this.#otherName);
         this.#otherName = "";
         this.elsewhere.hidden = true;
-        if (this.player.room.tournament) this.call.goesTo = this.code;
+        if (this.player.room.tournament) keeping.tables.keep(this.code);
         history.replaceState(null, "", `/play/${encodeURIComponent(this.code)}`);
         if (!about.isNew) break;
         announce("You have a seat.");
@@ -278,7 +278,7 @@ export class PlayPage {
     if (!room?.tournament || (isByThemselves && room.isToBegin)) return;
     this.call.closed(room);
     // It may be raced once more.
-    if (!isByThemselves) this.call.goesTo = "";
+    if (!isByThemselves) keeping.tables.keep(room.code, false);
   }
 
   #refused(error) {
@@ -492,11 +492,9 @@ export class PlayPage {
   #tick() {
     const { room } = this.player;
     const now = performance.now();
-    const table = this.call.show(this.code, room, now);
+    this.call.show(this.code, room, now);
     if (room) this.#resultAt = room.phase === "over" ? this.#resultAt ?? now : null;
-    const isBetween = !room || (room.phase === "over" && room.tournament);
-    // Once: asked for again, a page that is slow to come would begin anew.
-    if (table && isBetween && this.call.isDue(this.#resultAt, now)) location.assign(wayTo(this.call.goesTo = table));
+    if (room ? room.phase === "over" && room.tournament : !this.player.isOnTheWay) this.call.follow(this.code, this.#resultAt, now);
     this.facts.hidden = room?.phase === "racing" && now < this.#lineUntil;
     this.lastLine.hidden = !this.facts.hidden;
     if (!room) return;

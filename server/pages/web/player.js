@@ -61,7 +61,7 @@ export class Player extends Hand {
       return true;
     }
     if (welcome.room && code === welcome.room) {
-      this.send({ type: "join-race", code: welcome.room });
+      this.send(this.wish = { type: "join-race", code: welcome.room });
       return true;
     }
     this.elsewhere = this.last = null;
@@ -71,6 +71,11 @@ export class Player extends Hand {
     if (welcome.room) this.connection.send({ type: "join-race", code: welcome.room, ref: PEEK });
     else if (this.wish) this.send(this.wish);
     return Boolean(welcome.room ? this.#isFree : this.wish);
+  }
+
+  /** Whether a seat is held in a race that is under way, or asked for, and they are not in its room yet. */
+  get isOnTheWay() {
+    return Boolean(this.elsewhere || (this.#peeks && !this.last) || (this.wish && !this.waiting));
   }
 
   /** Back to the seat that is held in another race than the one that was asked for. Whether it could be asked for. */

@@ -612,7 +612,14 @@ DOCUMENT = """
         setAttribute(name, value) { this.attributes[name] = value; }
         append(...nodes) { this.children.push(...nodes); }
         cloneNode() { return Object.assign(new Element(this.tag), { children: this.children }); }
-        insertBefore(node) { this.children.push(node); }
+        insertBefore(node, before) {
+            node.remove();
+            const at = this.children.indexOf(before);
+            this.children.splice(at < 0 ? this.children.length : at, 0, Object.assign(node, { parent: this }));
+        }
+        remove() {
+            if (this.parent?.children.includes(this)) this.parent.children.splice(this.parent.children.indexOf(this), 1);
+        }
         replaceChildren(...nodes) { this.children = nodes; }
         set textContent(text) { this.children = [text]; }
         get textContent() { return textOf(this); }

@@ -580,63 +580,103 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
     ]
 
 
+def test_of_two_tournaments_that_call_at_once_the_more_urgent_stands_first_and_is_gone_to_first_and_then_the_other() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Call }} = await import(`${{web}}/calling.js`);
+        document.querySelector = () => null;
+        const went = [], followed = [];
+        globalThis.location = {{ assign: (to) => went.push(to) }};
+        const call = new Call({{ send: ({{ id, follow = true }}) => follow && followed.push(id) }});
+        const called = (name, code, until_ms) => call.hear({{ type: "called", id: name.toUpperCase(), name, round: 1, table: 1, race: 1,
+            code, opponent: "Tom", bot: null, until_ms }}, 0);
+        const after = (here, room) => {{
+            call.show(here, room, 1000);
+            if (!room) call.follow(here, null, 1000);
+            return [call.node.hidden ? [] : call.node.children.map(textOf), went.splice(0), followed.splice(0)];
+        }};
+        const room = (code, isToBegin) => ({{ code, isToBegin, tournament: "CUP" }});
+        call.up("me");
+        called("Open", "HKTRWM", null);
+        called("Cup", "QWRTPS", 60_000);
+        console.log(JSON.stringify([after(null, null), after("QWRTPS", room("QWRTPS", true)), after("QWRTPS", room("QWRTPS", false)),
+            after(null, null), after(null, null)]));
+    """
+    both = [
+        "Cup, round 1: your table against Tom waits for you. Be there and ready within 0:59, or you forfeit.Go to your table",
+        "Open, round 1: your table against Tom waits for you.Go to your table",
+    ]
+    other = ["Round 1: your table against Tom waits for you.Go to your table"]
+    assert node(script, None) == [
+        [both, ["/play/QWRTPS#sit"], ["CUP"]],
+        [both[1:], [], []],
+        [other, [], ["OPEN"]],
+        [other, ["/play/HKTRWM#sit"], []],
+        [other, [], []],
+    ]
+
+
 def test_the_next_table_is_gone_to_when_the_result_was_seen_and_nothing_is_written_or_there_is_no_time_for_that() -> None:
     script = f"""{DOCUMENT}
         const {{ Call }} = await import(`${{web}}/calling.js`);
-        const call = new Call({{ send: ({{ ref }}) => call.hear({{ type: "you-are", ref }}) }});
-        call.up("me");
+        const {{ tables }} = await import(`${{web}}/identity.js`);
+        const call = new Call({{ send() {{}} }});
+        const went = [];
+        globalThis.location = {{ assign: (to) => went.push(to) }};
         const due = (until_ms, resultAt, now, {{ text = "", isAsked = false }} = {{}}) => {{
             document.activeElement = {{ matches: () => true, value: text }};
             document.querySelector = () => (isAsked ? {{}} : null);
+            tables.keep("HKTRWM", false);
             call.hear({{ type: "called", id: "KWPRTM", round: 1, table: 1, code: "HKTRWM", opponent: "Tom", until_ms }}, 0);
-            return call.isDue(resultAt, now);
+            call.follow(null, resultAt, now);
+            return went.splice(0).length > 0;
         }};
         console.log(JSON.stringify([
-            [due(60_000, null, 0), due(null, null, 0)],
+            [due(60_000, null, 300), due(null, null, 300), due(60_000, null, 299)],
             [[60_000, 7000], [60_000, 8000], [20_000, 4000], [20_000, 5000], [null, 7000], [null, 8000]]
                 .map(([left, now]) => due(left, 0, now)),
             [[60_000, 44_000], [60_000, 45_000], [null, 99_000]].map(([left, now]) => due(left, 0, now, {{ text: "Well" }})),
             [44_000, 45_000].map((now) => due(60_000, null, now, {{ isAsked: true }})),
         ]));
     """
-    assert node(script, None) == [[True, True], [False, True, False, True, False, True], [False, True, False], [False, True]]
+    assert node(script, None) == [[True, True, False], [False, True, False, True, False, True], [False, True, False], [False, True]]
 
 
-def test_a_table_that_is_called_to_while_the_page_is_open_is_gone_to_by_itself_and_one_that_waited_by_its_link() -> None:
+def test_a_table_is_gone_to_once_in_a_tab_whether_it_waited_before_the_page_was_opened_or_is_called_to_then() -> None:
     script = f"""{DOCUMENT}
-        const {{ Call }} = await import(`${{web}}/calling.js`);
         document.querySelector = () => null;
+        document.visibilityState = "visible";
+        const went = [], kept = new Map();
+        globalThis.location = {{ assign: (to) => went.push(to) }};
+        globalThis.sessionStorage = {{ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) }};
+        const {{ Call }} = await import(`${{web}}/calling.js`);
+        const {{ TakingPart }} = await import(`${{web}}/entering.js`);
+        const {{ tables }} = await import(`${{web}}/identity.js`);
         const called = (code) => ({{ type: "called", id: "KWPRTM", round: 1, table: 1, code, opponent: "Tom", until_ms: null }});
-        const begun = (me = "me") => {{
-            const asked = [];
-            const call = new Call({{ send: (message) => asked.push(message) }});
-            const hear = (message) => [call.hear(message, 0), message.type === "called" && call.isDue(null, 0)];
-            call.up(me);
-            return {{ call, hear, greeted: () => asked.splice(0).map(({{ type, ref }}) => hear({{ type: "you-are", ref }}) && type) }};
+        const menu = () => {{
+            const call = new Call({{ send() {{}} }});
+            call.up("me");
+            return (code) => [call.hear(called(code), 0), call.follow(null, null, 300)] && went.splice(0);
         }};
-        const [waited, sat, other, cut] = [begun(), begun(), begun("one"), begun()];
-        const said = (page) => [page.call.lost(), page.call.up("me")] && page.greeted();
+        const [open, again] = [menu(), menu()];
+        const at = (code, here = false) => {{
+            const part = new TakingPart({{ send() {{}} }}, "KWPRTM");
+            part.me = "me";
+            const entrants = [{{ id: "me", name: "Ida", withdrawn: false, checked_in: true, here }}];
+            const table = {{ table: 1, first: "me", second: "tom", code, result: null, no_show_ms: 9000 }};
+            part.show({{ id: "KWPRTM", phase: "running", round: 1, rounds: [{{ number: 1, open: 1 }}], entrants, log: [], standings: [],
+                options: {{ format: "swiss", rounds: 9 }}, tables: [table] }}, 0);
+            return went.splice(0);
+        }};
         console.log(JSON.stringify([
-            // It comes with the hello, and after a lost connection once more.
-            [waited.hear(called("FIRST")), waited.greeted(), said(waited), waited.hear(called("FIRST")), waited.hear(called("SECOND"))],
-            [sat.greeted(), sat.hear(called("FIRST"))],
-            // The table before was theirs, as they load its result anew.
-            [sat.hear(called("SECOND")), (sat.call.goesTo = "FIRST") && sat.call.isDue(null, 0)],
-            [other.greeted(), other.call.up("two"), other.hear(called("FIRST")), other.greeted(), other.hear(called("SECOND"))],
-            // The connection is lost before the answer.
-            [cut.call.lost(), cut.call.up("me"), cut.hear(called("FIRST")), cut.greeted(), cut.hear(called("SECOND"))],
-            begun("").greeted(),
+            open("FIRST"), open("FIRST"), again("FIRST"), at("FIRST"), open("SECOND"), at("THIRD", true), at("THIRD"), at("THIRD"),
+            // One that is closed may be raced once more.
+            (tables.keep("FIRST", false), open("FIRST")), [...kept.values()],
         ]));
     """
-    waits, is_due, asked = [False, False], [False, True], ["who-am-i"]
-    assert node(script, None) == [
-        [waits, asked, [], waits, is_due],
-        [asked, is_due],
-        [is_due, True],
-        [asked, None, waits, asked, is_due],
-        [None, None, waits, asked * 2, is_due],
-        [],
-    ]
+    first, second, third = (f"/play/{code}#sit" for code in ("FIRST", "SECOND", "THIRD"))
+    # Not from the page that looks on while they are connected elsewhere.
+    elsewhere: list[str] = []
+    assert node(script, None) == [[first], [], [], [], [second], elsewhere, [third], [], [first], ["FIRST THIRD SECOND"]]
 
 
 def test_a_big_screen_says_how_long_somebody_is_waited_for() -> None:
