@@ -49,16 +49,15 @@ export class Field {
   }
 }
 
-/** Of a session: what each brought home of each deal. @param {any} told @param {any} document */
-function sessionNodes(told, document) {
-  const names = namesOf(told);
+/** Of a session: what each brought home of each deal. @param {any} told @param {any} document @param {(row: any) => any} nameNodes */
+function sessionNodes(told, document, nameNodes) {
   const rounds = roundsOf(document, told).slice(-DEALS);
   const home = (round, entrant) => {
     const result = round.tables.find((table) => table.first === entrant)?.result;
     return result ? (result.forfeit ? "–" : String(result.first_home)) : "";
   };
   const rows = told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
-    element("th", { scope: "row" }, nameOf(names.get(row.entrant) ?? row.entrant)), element("td", {}, quarters(2 * row.half_points)),
+    element("th", { scope: "row" }, nameNodes(row)), element("td", {}, quarters(2 * row.half_points)),
     rounds.map((round) => element("td", {}, home(round, row.entrant))), element("td", {}, String(row.home))));
   return [["Place", "Player", "Won", ...rounds.map((round) => `Deal ${round.number}`), "Cards home"], rows];
 }
@@ -66,9 +65,10 @@ function sessionNodes(told, document) {
 /** @param {any} told @param {any} [document] */
 export function standingsNodes(told, document = null) {
   const names = namesOf(told), bots = new Set(told.entrants.filter(({ bot }) => bot).map(({ id }) => id));
+  const nameNodes = ({ entrant }) => [nameOf(names.get(entrant) ?? entrant), bots.has(entrant) ? " (bot)" : ""];
   const more = told.standings.length - ROWS;
-  const [titles, rows] = told.options.format === "session" ? sessionNodes(told, document) : [["Place", "Player", "Points", "Won", "Drawn", "Lost", "Cards home"], told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
-    element("th", { scope: "row" }, nameOf(names.get(row.entrant) ?? row.entrant), bots.has(row.entrant) ? " (bot)" : ""),
+  const [titles, rows] = told.options.format === "session" ? sessionNodes(told, document, nameNodes) : [["Place", "Player", "Points", "Won", "Drawn", "Lost", "Cards home"], told.standings.slice(0, ROWS).map((row) => element("tr", {}, element("td", {}, String(row.place)),
+    element("th", { scope: "row" }, nameNodes(row)),
     [quarters(2 * row.half_points), row.won, row.drawn, row.lost, row.home].map((text) => element("td", {}, String(text)))))];
   return [
     element("table", { class: "standings" }, element("caption", { class: "unseen" }, "Standings, best first"),

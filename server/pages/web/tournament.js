@@ -235,7 +235,7 @@ export class TournamentPage {
     const isOver = told.rounds.find((round) => round.number === told.round)?.open === 0;
     setText(this.byes, byesText(told, told.round));
     this.byes.hidden = !this.byes.textContent;
-    showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver, this.part.me));
+    showEach(this.#tables, this.tableList, told.tables, (table) => `${told.round}/${table.table}`, () => new Table(), (shown, table) => shown.show(table, entrants, cards, isOver, this.part.me, told.options.format === "session"));
   }
 
   #showStandings(told) {
@@ -300,9 +300,11 @@ function tieBreakClass(kind) {
   return kind === "cards-home" ? null : "tie-break";
 }
 
-/** "Ada 1 : 0 Zoë (31 : 30 cards)", and what has decided it if not the cards. @param {any} result a `TableResult` @param {Element[]} names of both sides */
+/** "Ada 1 : 0 Zoë (31 : 30 cards)", and what has decided it if not the cards; "Ada: 31 cards home" of who plays alone.
+ * @param {any} result a `TableResult` @param {Element[]} names of the sides */
 export function resultNodes(result, [first, second]) {
   const { verdict, first_home: one, second_home: other, forfeit, ruled, walkover } = result;
+  if (!second) return [first, forfeit ? ": forfeited" : `: ${counted(one, "card")} home`, ruled ? ", by ruling" : ""];
   const decided = ruled ? [", by ruling"] : walkover ? [", walkover"] : isByTime(result) ? [", ", (verdict === "first" ? first : second).cloneNode(true), " had them first"] : [];
   return [first, ` ${VERDICTS[verdict] ?? ""} `, second, forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`, ...decided];
 }
@@ -322,13 +324,13 @@ class Table {
       element("p", { class: "bar-head" }, this.number, this.word), this.score, this.bodies, element("p", { class: "watch" }, this.link)));
   }
 
-  /** isOver: the round is, so that records can be had. me: who looks on. */
-  show(table, entrants, cards, isOver, me) {
+  /** isOver: the round is, so that records can be had. me: who looks on. isAlone: nobody has the other side, not even the house. */
+  show(table, entrants, cards, isOver, me, isAlone) {
     const key = JSON.stringify([table, isOver, me]);
     this.#elapsed = table.result === null && table.sides.some((side) => side.state === "racing") ? table.elapsed_ms : null;
     if (key === this.#shown) return;
     this.#shown = key;
-    const names = [table.first, table.second].map((side) => {
+    const names = (isAlone ? [table.first] : [table.first, table.second]).map((side) => {
       const entrant = entrants.get(side);
       return element("span", {}, nameOf(side === null ? "the house" : entrant?.name ?? side), entrant?.bot ? " (bot)" : side === me ? " (you)" : "");
     });
@@ -347,7 +349,7 @@ class Table {
       arrange(this.bodies, this.bars.slice(0, table.sides.length).map((each) => each.node));
     } else if (table.result === null && table.counted) {
       this.score.hidden = false;
-      this.score.replaceChildren(names[0], " against ", names[1]);
+      this.score.replaceChildren(...(isAlone ? names : [names[0], " against ", names[1]]));
     }
     const canWatch = isRaced && table.code !== null;
     const race = isOver ? table.race_ids.at(-1) : undefined;

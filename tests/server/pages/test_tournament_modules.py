@@ -828,6 +828,23 @@ def test_the_page_says_of_a_result_what_has_decided_it_and_each_is_told_their_ow
         assert own[: len(sides)] == [own_result_sentence(table, side) for side in sides]
 
 
+def test_of_who_plays_a_session_alone_the_cards_are_told_and_bots_are_marked_as_in_other_tournaments() -> None:
+    script = f"""{DOCUMENT}
+        const {{ resultNodes }} = await import(`${{web}}/tournament.js`);
+        const {{ standingsNodes }} = await import(`${{web}}/scenes.js`);
+        const row = {{ place: 1, entrant: "a", half_points: 0, won: 0, drawn: 0, lost: 1, home: 9 }};
+        const entrants = [{{ id: "a", name: "random 1", bot: "random" }}];
+        const told = (format) => ({{ options: {{ format }}, entrants, standings: [row], rounds: [] }});
+        console.log(JSON.stringify([given.map((result) => resultNodes(result, ["Ada"]).join("")),
+            ["session", "swiss"].map((format) => standingsNodes(told(format)).flatMap((node) => all(node, "th")).map(textOf).at(-1))]));
+    """
+    results = [TableResult(verdict="second", **more) for more in ({"first_home": 9}, {"forfeit": True}, {"first_home": 1, "ruled": True})]
+    assert node(script, msgspec.to_builtins(results)) == [
+        ["Ada: 9 cards home", "Ada: forfeited", "Ada: 1 card home, by ruling"],
+        ["random 1 (bot)"] * 2,
+    ]
+
+
 def test_a_big_screen_says_of_the_other_tables_who_won_by_forfeit() -> None:
     script = f"""{DOCUMENT}
         const {{ otherTables, pairingNodes }} = await import(`${{web}}/scenes.js`);
