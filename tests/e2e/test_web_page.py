@@ -288,6 +288,8 @@ def test_a_replay_goes_on_by_keys_after_a_button_was_pressed(browser: Browser, s
     # The space bar is the button's own.
     browser.type(on, " ")
     browser.wait_for_text(".said-move", "Move 3 of 3")
+    # At the end it is as late as it gets.
+    browser.expect(lambda now: len(set(now.text(".clock").split(" / "))), 1)
 
 
 def test_whoever_comes_late_is_shown_the_whole_curves(browser: Browser, server: str) -> None:

@@ -167,7 +167,7 @@ export class FinishedPage {
     this.#made = made;
     const steps = this.#timeline.steps;
     this.slider.value = String(made);
-    setText(this.clock, `${clockText(this.#ms, true)} / ${clockText(this.#timeline.end)}`);
+    setText(this.clock, `${clockText(this.#ms, true)} / ${clockText(this.#timeline.end, true)}`);
     const last = steps[made - 1];
     const text = last ? `Move ${made} of ${steps.length}: ${clean(this.seats[last.seat].name)} plays ${last.move}.` : `The deal, before ${counted(steps.length, "move")}.`;
     // While it plays nobody wants each of them read out.
