@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from datetime import UTC
+from math import ceil
 from typing import Final
 
 from client.state.progress import Points, home_at
@@ -96,9 +97,9 @@ def challenge_lines(challenges: Sequence[ChallengeInfo], now_ms: int) -> list[st
 
 
 def _left(left_ms: int) -> str:
-    minutes = left_ms // 60_000
-    if minutes < 0:
+    if left_ms <= 0:
         return "closed"
+    minutes = ceil(left_ms / 60_000)
     if minutes < 60:
         return f"{minutes} min"
     return f"{minutes // 60} h" if minutes < 48 * 60 else f"{round(minutes / (24 * 60))} days"

@@ -73,7 +73,8 @@ def test_challenges_are_listed_with_the_time_that_is_left() -> None:
     assert first.split() == ["WUKMRT", "carpet-free", "10", "min", "3", "30", "h", "not", "yet", "Anna"]
     assert second.split() == ["WUKMRT", "carpet-free", "10", "min", "3", "2", "days", "done", "Anna"]
     assert third.split()[2:7] == ["45", "s", "3", "30", "min"]
-    assert "closed" in challenge_lines([challenge(closes_at_ms=0)], HOUR_MS)[1]
+    assert " 1 min " in challenge_lines([challenge(closes_at_ms=HOUR_MS)], HOUR_MS - 1)[1]
+    assert "closed" in challenge_lines([challenge(closes_at_ms=HOUR_MS)], HOUR_MS)[1]
     assert challenge_lines([], 0) == ["There is no challenge to run just now; open one: carpet challenge create SERVER."]
 
 
