@@ -300,13 +300,15 @@ async def visit(
             await link.entered(request)
         except RequestRefused as refused:
             match request, refused.error.code:
+                case RunDaily(), ErrorCode.ALREADY_RUN:
+                    # Asked once more from the screens, which then show the board.
+                    begins = StartRequest(request)
+                case RunChallenge(id=challenge), ErrorCode.ALREADY_RUN:
+                    raise LinkError(f"{refused}{_board_of(link.url, challenge, name)}") from refused
                 case JoinRace(code=code), ErrorCode.ROOM_FULL:
-                    way_on = await _to_a_full_race(link, code)
-                case RunDaily() | RunChallenge(), ErrorCode.ALREADY_RUN:
-                    way_on = _board_of(link.url, request, name)
+                    raise LinkError(f"{refused}{await _to_a_full_race(link, code)}") from refused
                 case _:
                     raise
-            raise LinkError(f"{refused}{way_on}") from refused
         let_in()
         return replace(await _app(link, settings, begins, name=welcome.name, note=link.detour or ""), name=welcome.name)
 
@@ -324,10 +326,10 @@ async def _to_a_full_race(link: NetLink, code: str) -> str:
     return next((f" You have one as {name}: {shlex.join([*way, name])}" for name in known if name in taken), watching)
 
 
-def _board_of(url: str, run: RunDaily | RunChallenge, name: str | None) -> str:
+def _board_of(url: str, challenge: str, name: str | None) -> str:
     """How to see what became of a run. name: as typed; a refused visit has made nobody the default."""
-    which = ["daily", "board", url, run.rules] if isinstance(run, RunDaily) else ["challenge", "board", url, run.id]
-    return f" To see how it compares: {shlex.join(['carpet', *which, *(['--name', name] if name is not None else [])])}"
+    way = ["carpet", "challenge", "board", url, challenge, *(["--name", name] if name is not None else [])]
+    return f" To see how it compares: {shlex.join(way)}"
 
 
 async def attend(url: str, tournament: str | None, *, name: str | None, code: str | None, enters: bool, settings: UiSettings) -> AppOutcome:

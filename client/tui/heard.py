@@ -45,7 +45,7 @@ from client.tui.ui_state import Deaf, LeaveFor, Question
 from protocol.client_messages import JoinRace, LeaveRace, QuickMatch
 from protocol.errors import ErrorCode
 from protocol.room_events import Ended, Result, Room, Scored
-from protocol.run_messages import ListRuns
+from protocol.run_messages import ListRuns, RunDaily
 from protocol.server_messages import Error, Left, Welcome
 from protocol.text import clean_chat
 from protocol.tournament_messages import Called, Decided
@@ -120,6 +120,9 @@ def _begin(step: Step) -> Step:
             return home.at_last_bot(step)
         case StartLesson():
             return race_at_once(step, LESSON)
+        case StartRequest(request=RunDaily(rules=rules) as request):
+            # If they have had their run, the board of these rules is shown.
+            return step.but(rules=rules).send(replace(request, ref=daily.DAILY_REFERENCE))
         case StartRequest(request=request):
             return step.send(request)
         case StartHome() | StartTournaments() | StartMenu() | StartYou() | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from client.connection.events import Connecting, Lost, RoundTrip
 from client.tui.lobby.daily import DAILY_REFERENCE, SETTLES_MS
-from client.tui.start import StartBots, StartMatch, StartRace
+from client.tui.start import StartBots, StartMatch, StartRace, StartRequest
 from client.tui.terminal import Terminal
 from protocol.client_messages import (
     FollowLobby,
@@ -459,6 +459,15 @@ async def test_who_has_had_their_run_of_the_day_sees_its_board_and_asks_for_no_o
         await run.give("s")
         line = "Carpet Race, deal of 2026-11-21, Carpet: 51/52 in 2:14.6, place 2 of 3, 10 days in a row."
         assert f"Copied, if your terminal lets programs copy: {line}" in " ".join(" ".join(run.screen.last_text).split())
+
+
+async def test_who_comes_to_run_a_deal_of_the_day_once_more_sees_the_board_of_its_rules() -> None:
+    async with running(StartRequest(RunDaily(rules="crazy-quilt"))) as run:
+        await run.say(UP, scenes.welcome())
+        assert RunDaily(rules="crazy-quilt", ref=DAILY_REFERENCE) in run.link.taken()
+        await run.say(scenes.refusal(ErrorCode.ALREADY_RUN, DAILY_REFERENCE))
+        assert run.link.taken() == [ListDailies(), ListRuns(kind="daily", rules="crazy-quilt")]
+        assert run.screen.shows("You have had your run of this deal. The next one comes at midnight UTC.")
 
 
 async def test_after_ones_run_of_the_day_its_board_is_shown_again_and_after_another_race_the_home_screen() -> None:
