@@ -12,7 +12,7 @@ from client.tui.drawing.plot import colour_of
 from client.tui.scene import Scene
 from protocol.record import SeatRecord
 from protocol.run_messages import Runs
-from protocol.seat_ends import SEAT_ENDS, word_among
+from protocol.seat_ends import SEAT_ENDS, end_word, word_among
 from protocol.text import clean_chat, clean_name, counted, listed
 from protocol.views import SeatRating
 
@@ -193,9 +193,17 @@ def _change(scene: Scene, rating: SeatRating) -> str:
     return f"{rating.before} {scene.theme.glyphs.rise} {rating.after} ({rating.after - rating.before:+})"
 
 
-def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[Line]:
-    """Everybody's place, their count and when its last card came home, best first. total: cards to bring home."""
+def places_table(scene: Scene, room: RoomModel, width: int, total: int, runs: Runs | None = None) -> list[Line]:
+    """Everybody's place, their count and when its last card came home, best first. total: cards to bring home.
+
+    A single ghost, whose the second curve is, has its place too; many have the board below. runs: as for `headline`.
+    """
     ordered = sorted(enumerate(room.ended), key=lambda pair: (pair[1].place, pair[0]))
+    ghost = room.ghosts[0] if len(room.ghosts) == 1 and room.ghost_points and len(ordered) == 1 else None
+    end = _ghost_end(room, 0, runs) if ghost is not None else None
+    # Which of the two counts is better, as the board orders them.
+    own_rank = (-room.ended[0].home, counted_at(room.ended[0])) if room.ended else (0, 0)
+    behind = end is not None and (-end[0], end[1]) < own_rank
     indent = "    " if scene.theme.is_ascii else "  "
     cell = 2 * len(str(total)) + 1
     lines: list[Line] = [[("faint", fit(f"{indent}  player{'home':>{cell + 21}}  last card    moves   ended", width))]]
@@ -207,23 +215,20 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int) -> list[
         lines.append(
             [
                 (f"curve {colour_of(number, room.seat, scene.theme) % 8}", f"{sign}"),
-                ("title" if seat.place == 1 else "felt", f"{seat.place} "),
+                ("title" if seat.place + behind == 1 else "felt", f"{seat.place + behind} "),
                 ("own" if own else "felt", text),
                 ("faint", word_among(seat, room.ended)),
             ]
         )
+    if ghost is not None:
+        place = "" if end is None else "2" if own_rank < (-end[0], end[1]) else "1"
+        home, until = (ghost.home, "when your run ended") if end is None else (end[0], f"{clock_text(end[1]):>9}")
+        if ghost.state in SEAT_ENDS:
+            until = f"{until} {ghost.ply:>8}   {end_word(ghost.state)}"
+        sign = "-2- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
+        text = f"{fit(f'{clean_name(ghost.name)} (ghost)', 26)} {f'{home}/{total}':>{cell}}  {until}"
+        lines.insert(1 if behind else 2, [("curve 1", sign), ("title" if place == "1" else "felt", f"{place:1} "), ("felt", text)])
     return lines
-
-
-def ghost_lines(scene: Scene, room: RoomModel, total: int) -> list[Line]:
-    """Whose ghost the second curve is; many have the board below."""
-    if len(room.ghosts) != 1 or not room.ghost_points:
-        return []
-    ghost, number = room.ghosts[0], len(room.seats)
-    sign = f"-{number + 1}- " if scene.theme.is_ascii else f"{scene.theme.glyphs.dot} "
-    until = "" if ghost.state in SEAT_ENDS else "when your run ended"
-    text = f"  {fit(f'{clean_name(ghost.name)} (ghost)', 26)} {f'{ghost.home}/{total}':>{2 * len(str(total)) + 1}}  {until}"
-    return [[(f"curve {number % 8}", sign), ("felt", text.rstrip())]]
 
 
 def score_lines(room: RoomModel, width: int) -> list[Line]:

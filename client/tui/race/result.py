@@ -18,7 +18,6 @@ from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.lobby import daily
 from client.tui.race.outcome import (
     banner,
-    ghost_lines,
     headline,
     large_headline,
     places_table,
@@ -81,7 +80,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     keys = foot(KEYS, scene.theme, width, without=_refused(scene), labels=_labels(scene))
     feet = (shifted(remarks(scene, width - margin, 2), margin - 1), keys)
     within = inner - 4
-    table = [*places_table(scene, room, within, total), *ghost_lines(scene, room, total), *score_lines(room, within)]
+    table = [*places_table(scene, room, within, total, runs_of(scene.model, room)), *score_lines(room, within)]
     record = room.record
     verdict_lines = deal_lines(scene, room, record, inner, total) if record is not None else []
     reads = scene.ui.details or scene.ui.review is not None

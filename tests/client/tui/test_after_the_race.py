@@ -15,7 +15,7 @@ from client.replay.own_server import GameReview
 from client.state.evidence import Evidence
 from client.state.room import RoomModel
 from client.tui.actions import Copy, Key
-from client.tui.race.outcome import headline
+from client.tui.race.outcome import headline, places_table
 from client.tui.race.result import ASKED_STANDS_MS
 from client.tui.scene import scene_of
 from client.tui.start import UiSettings
@@ -43,6 +43,7 @@ from protocol.room_events import (
     Scored,
     Unseated,
 )
+from protocol.run_messages import Runs
 from protocol.server_messages import Left
 from protocol.views import RaceOptions, SeatState
 from tests.client import runs, scenes
@@ -119,7 +120,7 @@ async def test_in_a_rematch_whose_other_player_is_away_it_is_not_said_that_they_
         await run.say(scenes.room(version=11, race=2, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt", connected=False))))
         await run.say(PlayerReady(version=12, seat=0))
         assert run.screen.shows("Benedikt is not connected and may come back.")
-        assert not run.screen.shows("Waiting for the others")
+        assert not run.screen.shows("Waiting for")
 
 
 def ends(first: SeatState, second: SeatState) -> tuple[Progress | PlayerView | Result, ...]:
@@ -502,7 +503,7 @@ async def test_between_two_races_of_a_series_the_result_stands_until_one_is_read
         assert ready_sent(run).race == 2
         await run.say(PlayerReady(version=11, seat=0))
         assert run.screen.shows("Anna 1 : 0 Benedikt, best of 5, race 2 next")
-        assert run.screen.shows("Waiting for the others to be ready.")
+        assert run.screen.shows("Waiting for Benedikt to be ready.")
         await run.give("r")
         assert run.link.taken() == []
 
@@ -666,13 +667,13 @@ def test_who_won_against_a_ghost_is_told_with_the_margin(home: int, at_ms: int, 
 
 @pytest.mark.parametrize("record", [None, scenes.record()])
 def test_the_curve_of_the_ghost_stands_beside_ones_own_on_the_result_and_says_whose_it_is(record: Record | None) -> None:
-    room = ghosts_room(30, 60_000)
+    room = ghosts_room(52, 60_000, ghost="won")
     if record is not None:
         record = sealed(replace(record, seats=record.seats[:1], moves=()))
     model = replace(runs.over("challenge", 1), room=replace(room, record=record))
     lines = rows_of(view(scene_of(model, Ui(settings=DEFAULTS), 148_000), (100, 36)), (100, 36))
     text = ["".join(part for _, part in line) for line in lines]
-    assert any("Benedikt (ghost)" in line and "30/52" in line for line in text)
+    assert any("Benedikt (ghost)" in line and "52/52" in line for line in text)
     assert {role[-1] for line in lines for role, part in line if role.startswith("half ") and "l1" in role}
 
 
@@ -680,6 +681,30 @@ def test_how_a_ghost_ended_after_ones_own_run_is_read_off_the_board_and_if_that_
     room = ghosts_room(30, 60_000, own=40, ghost="racing")
     assert headline(room) == [("title", "You brought 40 cards home; Benedikt's ghost had 30 by then.")]
     assert headline(room, runs.board("challenge")) == [("title", "Benedikt's ghost won by 12 cards.")]
+
+
+@pytest.mark.parametrize(
+    ("home", "at_ms", "rows"),
+    [
+        (51, 128_300, ["● 1 Benedikt (ghost) 51/52 2:08.3 40 stopped", "● 2 Anna (you) 51/52 2:14.6"]),
+        (51, 134_600, ["● 1 Anna (you) 51/52 2:14.6", "● 1 Benedikt (ghost) 51/52 2:14.6 40 stopped"]),
+        (30, 60_000, ["● 1 Anna (you) 51/52 2:14.6", "● 2 Benedikt (ghost) 30/52 1:00.0 40 stopped"]),
+    ],
+)
+def test_a_ghost_has_its_place_and_time_among_those_of_the_result(home: int, at_ms: int, rows: list[str]) -> None:
+    lines = table_beside(ghosts_room(home, at_ms))
+    assert [line[: len(row)] for line, row in zip(lines, rows, strict=True)] == rows
+
+
+def test_a_ghost_whose_end_is_not_known_has_no_place() -> None:
+    room = ghosts_room(30, 60_000, own=40, ghost="racing")
+    assert table_beside(room)[1] == "● Benedikt (ghost) 30/52 when your run ended"
+    assert table_beside(room, runs.board("challenge"))[0] == "● 1 Benedikt (ghost) 52/52 2:17.3"
+
+
+def table_beside(room: RoomModel, board: Runs | None = None) -> list[str]:
+    scene = scene_of(replace(runs.over("challenge", 1), room=room), Ui(settings=DEFAULTS), 148_000)
+    return [" ".join("".join(text for _, text in line).split()) for line in places_table(scene, room, 90, 52, board)[1:]]
 
 
 def test_a_ghost_whose_end_was_heard_late_ended_when_the_board_says() -> None:
