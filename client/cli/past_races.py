@@ -207,11 +207,12 @@ LATE_AMONG: Final = 20
 """Among so many of a player's last races at a server, one whose result never came is looked for."""
 
 
-def catch_up() -> None:
+def catch_up(*, last: bool = False) -> None:
     """Get the records of races whose result never came here: the player had left, forfeited or lost the line, or the deal was still secret.
 
-    If that of the very last race cannot be had, this says why, since another race then stands as the last one. Races that could not be
-    counted among the best times before are counted now.
+    If that of the very last race cannot be had, this says why, since another race then stands as the last one. That it only has to come
+    yet, as for days after a run, is said where the last race is asked for (`last`). Races that could not be counted among the best times
+    before are counted now.
     """
     folder = home_folder()
     # The two races of a swap have the same nonces.
@@ -227,7 +228,7 @@ def catch_up() -> None:
             continue
         address = parse_address(seen.url)
         race = f"carpet: your race {clean_chat(seen.code)} at {address.place}"
-        found: Record | str
+        found: Record | str | None
         try:
             found = failed.get(address.url) or _late_record(address, seen)
         except Failure as error:
@@ -242,6 +243,8 @@ def catch_up() -> None:
                 late.append(race)
         if isinstance(found, str):
             lacks = f"{race} is not kept here. {found}"
+        elif found is None and last:
+            lacks = f"{race} has no record yet."
     if lacks:
         complain(f"{lacks} The race before it stands as your last one." if record_path(folder, None).exists() else lacks)
     try:
@@ -262,8 +265,10 @@ def _count(races: Mapping[tuple[int, str], Record]) -> None:
             store.add(record, seat)
 
 
-def _late_record(address: Address, seen: SeenRace) -> Record | str:
-    """The record of a race that was seen to begin, or why there is none. Raises PageRefused, NotAPage, LinkError."""
+def _late_record(address: Address, seen: SeenRace) -> Record | str | None:
+    """The record of a race that was seen to begin, or why there is none; None if there may be one later: it goes on, or others may still
+    run its deal. Raises PageRefused, NotAPage, LinkError.
+    """
     folder = home_folder()
     store = IdentityStore(folder)
     for name in dict.fromkeys(store.identity(known.url, known.identity.name).name for known in store.known(address.url)):
@@ -277,7 +282,7 @@ def _late_record(address: Address, seen: SeenRace) -> Record | str:
             record = fetch_record(address, race.id)
             if seen.nonce in record.deal.nonces:
                 return record
-    return "The server has no record of it yet: it may still be going on, or others may still play its deal."
+    return None
 
 
 def player_at(address: Address, player: str | None) -> str:

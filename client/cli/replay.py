@@ -351,7 +351,7 @@ def _kept(source: str | None, otherwise: str = "carpet export saves it from the 
         return source
     path = record_path(home_folder(), source)
     if source is None or not path.exists():
-        catch_up()
+        catch_up(last=source is None)
     if path.exists():
         return str(path)
     if source is None:

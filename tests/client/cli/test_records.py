@@ -256,21 +256,27 @@ def test_a_race_whose_record_cannot_be_had_is_named_and_what_is_kept_is_shown(
     strange = sealed(replace(RECORD, deal=replace(RECORD.deal, nonces=("8" * 32, "9" * 32))))
     aborted = replace(HISTORY, races=(replace(HISTORY.races[0], aborted="nobody came"),))
     for answers, why in (
-        (
-            page(msgspec.json.encode(replace(HISTORY, races=()))),
-            "The server has no record of it yet: it may still be going on, or others may still play its deal.",
-        ),
         (page(msgspec.json.encode(aborted)), "It was aborted: nobody came."),
         (problem("404 Not Found", "There is no player with that name."), f"The server at {place} says: There is no player with that name."),
     ):
         server.says(answers)
         assert " ".join(run(capsys, "history").err.split()) == lacks + why
     server.script = lambda target: page(to_json(strange).encode() if target.startswith("/races/") else msgspec.json.encode(HISTORY))
-    assert run(capsys, "history").err.startswith("carpet: your race")
+    told = " ".join(run(capsys, "replay", "--text").err.split())
+    assert told.startswith(f"carpet: your race HKTRWM at {place} has no record yet. carpet: No race of yours has been kept here yet.")
     assert not (home / "races").exists()
-    keep_record(home, strange)
-    told = " ".join(run(capsys, "history").err.split())
-    assert told.endswith("The race before it stands as your last one."), "and not as if it were that one"
+
+
+def test_that_a_race_has_no_record_yet_is_told_only_where_the_last_race_is_asked_for(
+    capsys: pytest.CaptureFixture[str], server: PageServer, home: Path
+) -> None:
+    left_early(server, home)
+    server.says(page(msgspec.json.encode(replace(HISTORY, races=()))))
+    keep_record(home, sealed(replace(RECORD, deal=replace(RECORD.deal, nonces=("8" * 32, "9" * 32)))))
+    assert [run(capsys, command).err for command in ("history", "best", "stats")] == ["", "", ""]
+    told = " ".join(run(capsys, "replay", "--text").err.split())
+    place = server.url.removeprefix("ws://")
+    assert told.startswith(f"carpet: your race HKTRWM at {place} has no record yet. The race before it stands as your last one.")
 
 
 def test_a_late_race_that_cannot_be_counted_keeps_no_other_from_being_fetched_and_is_counted_later(
