@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from msgspec import Struct
 
 from protocol.errors import CloseCode
 from protocol.server_messages import Error
 from protocol.text import clean_chat, clean_refusal
+
+TRY_SECURE: Final = "try wss:// instead of ws:// (in a link: https:// instead of http://)"
+_TRY_PLAIN: Final = "try ws:// instead of wss:// (in a link: http:// instead of https://)"
 
 
 class Failure(Exception):
@@ -134,7 +137,7 @@ def refused_by_http(status: int, body: bytes, url: str, subprotocol: str) -> Lin
         kind = Limited if status == 429 else Busy
         return kind(f"The server at {url} cannot take you now (HTTP {status}); try again later.")
     if 300 <= status < 400:
-        hint = "" if url.startswith("wss:") else "try wss:// instead of ws://, or "
+        hint = "" if url.startswith("wss:") else f"{TRY_SECURE}, or "
         return NotCarpetServer(f"{url} sends you elsewhere (HTTP {status}), which is not followed: {hint}ask for the server's own address.")
     return NotCarpetServer(f"{url} is not a Carpet Race server: it answers HTTP {status}.")
 
@@ -151,7 +154,7 @@ def unreachable(error: BaseException, *, host: str, place: str) -> LinkError:
             case ssl.SSLCertVerificationError():
                 return NotTrusted(f"The certificate of {place} is not trusted: {cause.verify_message}.{_own_authority()}")
             case ssl.SSLError():
-                return NotTrusted(f"No secure connection to {place} ({cause.reason or cause}); try ws:// instead of wss://.")
+                return NotTrusted(f"No secure connection to {place} ({cause.reason or cause}); {_TRY_PLAIN}.")
             case UnicodeError():
                 # From a name that cannot exist, such as `a..b`.
                 return Unreachable(f"There can be no host named {host}.")

@@ -20,7 +20,7 @@ import msgspec
 
 import protocol
 from client.connection.address import Address
-from client.connection.errors import Failure, unreachable
+from client.connection.errors import TRY_SECURE, Failure, unreachable
 from client.connection.notice import connecting_to
 from protocol.pages import PAGE_RACES, History, HistoryRace, Ladder, LadderPlayer, Problem, is_race_id
 from protocol.record import LONGEST_RECORD, BadRecord, Record, digest, from_json
@@ -236,6 +236,6 @@ def _no_connection(error: BaseException, address: Address) -> Failure:
     if isinstance(error, TimeoutError):
         return PageRefused(f"The server at {address.place} does not answer; try again later.")
     if isinstance(error, http.client.HTTPException):
-        hint = "." if address.secure else "; try wss:// instead of ws://."
+        hint = "." if address.secure else f"; {TRY_SECURE}."
         return NotAPage(f"What answers at {address.place} is not a web server, or broke off{hint}")
     return unreachable(error, host=address.host, place=address.place)

@@ -29,6 +29,7 @@ from websockets.typing import Subprotocol
 from client.connection.address import Address
 from client.connection.errors import (
     LOST,
+    TRY_SECURE,
     Ending,
     LinkError,
     NotCarpetServer,
@@ -241,7 +242,7 @@ def _failure(error: BaseException, address: Address, subprotocol: str, times: Co
             return other_version(address.url, subprotocol)
         case InvalidHandshake():
             # A TLS server hangs up on plain bytes.
-            end = "." if address.secure else ". Is that its port? If it speaks TLS, try wss:// instead of ws://."
+            end = "." if address.secure else f". Is that its port? If it speaks TLS, {TRY_SECURE}."
             return NotCarpetServer(f"{address.url} is not a Carpet Race server: what answers there does not speak WebSocket{end}")
         case TimeoutError():
             return Unreachable(f"There was no answer from {address.place} within {times.open_s:.0f} seconds.")

@@ -218,7 +218,7 @@ def test_a_server_without_tls_is_no_secure_one(server: PageServer) -> None:
     with pytest.raises(LinkError) as refused:
         fetch(parse_address(server.url.replace("ws:", "wss:")), "/x")
     assert isinstance(refused.value, NotTrusted)
-    assert "try ws:// instead of wss://." in str(refused.value)
+    assert "try ws:// instead of wss:// (in a link: http:// instead of https://)." in str(refused.value)
 
 
 @pytest.mark.parametrize(
