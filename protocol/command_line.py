@@ -77,7 +77,20 @@ def show_help(context: typer.Context) -> None:
 
 
 def with_plain_help(command: Any) -> Any:
-    """The Typer command, or group, changed so that its help names arguments by their metavar alone: `FILE`, not `FILE <str>`."""
+    """The Typer command, or group, changed so that its help names arguments by their metavar alone: `FILE`, not `FILE <str>`.
+
+    And what was typed wrong names the command, which the parser forgets where a value is missing.
+    """
+    parse_args = command.parse_args
+
+    def parse(context: Any, arguments: list[str]) -> Any:
+        try:
+            return parse_args(context, arguments)
+        except typer.TyperException as error:
+            error.__dict__["ctx"] = getattr(error, "ctx", None) or context
+            raise
+
+    command.parse_args = parse
     for each in getattr(command, "commands", {}).values():
         with_plain_help(each)
     for parameter in getattr(command, "params", ()):

@@ -113,7 +113,8 @@ def test_help_shows_defaults(capsys: pytest.CaptureFixture[str], option: str, de
     [
         (["nonsense"], "nonsense"),
         (["play", "--nonsense"], "--nonsense"),
-        (["play", "--bot"], "--bot"),
+        (["play", "--bot"], "requires an argument; see carpet play --help."),
+        (["challenge", "create", "--days"], "see carpet challenge create --help."),
         (["join", "carpet.example"], "Which race?"),
         (["join", "https://carpet.example/ladder"], "Which race?"),
         (["join", "https://carpet.example/play/ABC"], "is not the code of a race"),
