@@ -22,6 +22,7 @@ from client.connection.address import Address
 from client.connection.errors import Failure
 from client.storage.files import USUAL, make_file, replace_file
 from client.storage.identity import IdentityError, IdentityStore, default_name, home_folder, login_name
+from client.text.formatting import limit_text
 from client.text.past_races import printable_json
 from client.tui.start import AppOutcome, StartMatch, UiSettings
 from protocol import INTERRUPTED
@@ -119,9 +120,11 @@ def finish(outcome: AppOutcome, address: Address | None = None) -> None:
         keep_looks(outcome.settings)
     held = outcome.code if address is not None else None
     if held is not None and address is not None:
-        still = f"Race {held} goes on without you" if outcome.is_running else f"You still have a seat in race {held}"
+        still, until = f"You still have a seat in race {held}", ""
+        if outcome.grace_s is not None:
+            still, until = f"Race {held} goes on without you", f" within {limit_text(outcome.grace_s)}"
         way = shlex.join(["carpet", "join", address.url, held, *as_player(address, outcome.name)])
-        print_sentence(f"{still}; to return to it: {way}")
+        print_sentence(f"{still}; to return to it{until}: {way}")
     if outcome.kept is not None:
         # It is the last one kept, which carpet verify takes by default.
         which = "your race" if held is None else "the race before"

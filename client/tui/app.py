@@ -213,9 +213,9 @@ class App:
             nursery.cancel_scope.cancel()
         room = self._driver.state.room
         held = room.code if room is not None and room.seat is not None and room.phase != "over" else None
-        runs = held is not None and room is not None and room.phase in ("countdown", "racing")
+        grace_s = room.options.grace_s if held is not None and room is not None and room.phase in ("countdown", "racing") else None
         ui = self._driver.ui
-        outcome = replace(self._outcome, settings=ui.settings, code=held, is_running=runs, item=ui.item)
+        outcome = replace(self._outcome, settings=ui.settings, code=held, grace_s=grace_s, item=ui.item)
         return replace(outcome, is_taught=self._teaches and ui.learned is None)
 
     # ---- effects

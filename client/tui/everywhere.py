@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from client.state.store import Model
 from client.state.tournament import DONE_PHASES, is_out
+from client.text.formatting import limit_text
 from client.text.tournaments import title_text
 from client.tui.actions import Quit
 from client.tui.drawing.theme import next_palette, theme_for
@@ -87,7 +88,8 @@ def quit_or_ask(step: Step) -> Step:
         return step.ask(f"Quit? {missed} goes on: if you miss a table, you forfeit it.", ("Quit", "Stay"), (QuitNow(), None))
     room = step.state.room
     lost = "stopped, with your cards home" if room is not None and len(room.seats) == 1 else "forfeited"
-    then = "The race ends with it." if step.ui.own_server else f"Your seat is held for a while, then {lost}."
+    held = limit_text(room.options.grace_s) if room is not None else ""
+    then = "The race ends with it." if step.ui.own_server else f"Your seat is held for {held}, then {lost}."
     return step.ask(f"Quit? {then}", ("Quit", "Go on racing"), (QuitNow(), None))
 
 

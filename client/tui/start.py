@@ -108,16 +108,16 @@ Start: TypeAlias = StartHome | StartRace | StartBots | StartLesson | StartMatch 
 class AppOutcome(Struct, frozen=True):
     """How the app ended. reason: the player quit, a signal came, or the terminal went away.
 
-    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. is_running: its race goes on. name: the
-    player's at that server. kept: where the last race's record was kept, None where none was. not_kept: why one could not be. play_on,
-    command: what the player would do next, the latter as the words of a command line. item: the line that was marked. is_taught: the
-    lessons that were given are over.
+    settings: as they are now, to be kept. code: the room in which a seat is still held, or None. grace_s: for how long, if its
+    race goes on. name: the player's at that server. kept: where the last race's record was kept, None where none was. not_kept: why one
+    could not be. play_on, command: what the player would do next, the latter as the words of a command line. item: the line that was
+    marked. is_taught: the lessons that were given are over.
     """
 
     reason: Literal["quit", "signal", "terminal"]
     settings: UiSettings
     code: str | None = None
-    is_running: bool = False
+    grace_s: int | None = None
     name: str = ""
     kept: Path | None = None
     not_kept: str | None = None

@@ -19,6 +19,7 @@ from tests.client.cli.test_main import run
 
 ADDRESS = parse_address("carpet.example")
 JOIN = f"to return to it: carpet join {ADDRESS.url} ABCDEF"
+WITHIN = JOIN.replace(":", " within 1 min 30 s:", 1)
 KEPT = Path("/kept/race.json")
 CHECK = f"{KEPT}; to watch it: carpet replay; to check it: carpet verify"
 
@@ -29,8 +30,8 @@ CHECK = f"{KEPT}; to watch it: carpet replay; to check it: carpet verify"
         ({}, ""),
         ({"kept": KEPT}, f"The record of your race is {CHECK}"),
         (
-            {"kept": KEPT, "code": "ABCDEF", "is_running": True},
-            f"Race ABCDEF goes on without you; {JOIN}\nThe record of the race before is {CHECK}",
+            {"kept": KEPT, "code": "ABCDEF", "grace_s": 90},
+            f"Race ABCDEF goes on without you; {WITHIN}\nThe record of the race before is {CHECK}",
         ),
         ({"code": "ABCDEF"}, f"You still have a seat in race ABCDEF; {JOIN}"),
     ],

@@ -187,7 +187,10 @@ async def test_quitting_asks_in_a_race_only_and_says_where_the_seat_is() -> None
 
 
 async def test_quitting_a_server_of_ones_own_promises_no_seat() -> None:
-    for start, words in ((StartRace(RaceOptions(bots=("greedy",))), "The race ends with it."), (HOME, "Your seat is held")):
+    for start, words in (
+        (StartRace(RaceOptions(bots=("greedy",))), "The race ends with it."),
+        (HOME, "Your seat is held for 1 min, then forfeited."),
+    ):
         async with racing(start) as run:
             await run.give("q")
             assert run.screen.shows(words)

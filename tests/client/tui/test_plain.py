@@ -485,7 +485,7 @@ async def test_the_end_of_the_lines_quits_and_asks_nothing(keys: IO[bytes], caps
         await typist.ends()
         outcome = typist.run.outcome
         assert outcome is not None
-        assert (outcome.reason, outcome.code, outcome.is_running) == ("quit", scenes.CODE, True)
+        assert (outcome.reason, outcome.code, outcome.grace_s) == ("quit", scenes.CODE, 60)
         assert typist.heard() == []
 
 
