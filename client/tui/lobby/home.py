@@ -85,7 +85,8 @@ def home_items(model: Model, now_ms: int, *, alone: bool) -> tuple[Item, ...]:
         seats = f"{len(race.names)}/{race.seats}"
         unrated = "" if race.rated else ", not rated"
         series = "" if race.series.format == "single" else f", {series_name(race.series.format, race.series.races)}"
-        detail = f"{seats}  {rules_name(model, race.rules)}{series}, {limit_text(race.time_limit_s)}{unrated}: {names}"
+        # Who it is comes first, because the line may be cut.
+        detail = f"{seats}  {names}: {rules_name(model, race.rules)}{series}, {limit_text(race.time_limit_s)}{unrated}"
         items.append(Item("race", race.code, clean_name(race.code), detail))
     for running in lobby.running if lobby is not None else ():
         items.append(Item("running", running.code, clean_name(running.code), _running_detail(model, running, now_ms)))
