@@ -355,8 +355,8 @@ def test_whoever_is_matched_with_somebody_who_does_nothing_is_soon_looking_again
     for player in (anna, bert):
         player.sees("Everybody is here. Press r when you are ready.")
     anna.type("r")
-    anna.sees("Waiting for the others to be ready, who have 0:1")
-    bert.sees("You are waited for. Press r within 0:1")
+    anna.sees("Waiting for bert to be ready: 0:1")
+    bert.sees("anna is ready. Press r within 0:1")
     anna.sees("Your opponent did not get ready: you are back at your place in the queue.", "Looking for an opponent")
     bert.sees("waiting, and have lost your seat.")
     bert.type("m")
@@ -366,7 +366,7 @@ def test_whoever_is_matched_with_somebody_who_does_nothing_is_soon_looking_again
     for player in (anna, cleo):
         player.sees("Everybody is here. Press r when you are ready.")
     anna.type("r")
-    cleo.sees("You are waited for.")
+    cleo.sees("anna is ready. Press r within")
     cleo.type("r")
     for player in (anna, cleo):
         player.races()

@@ -31,7 +31,6 @@ from client.tui.drawing.picture import (
     row,
     screen,
     shifted,
-    spread,
     stacked,
     wrap_text,
 )
@@ -43,7 +42,7 @@ from client.tui.scene import Scene, chat_lines, clean_long, head, remarks, rules
 from client.tui.screen import Screen
 from client.tui.step import Step
 from protocol.cards import FACE_DOWN
-from protocol.text import clean_chat, clean_name, counted
+from protocol.text import clean_chat, clean_name, counted, listed
 from protocol.views import SeatInfo
 
 KEYS: Keys = (
@@ -172,7 +171,9 @@ def waited_for(scene: Scene, room: RoomModel) -> str:
         return f"The clock waits for you. Press r when you are ready{': this run counts' if room.is_run else ''}."
     if room.own is not None and not room.own.ready:
         if left:
-            return f"You are waited for. Press r within {left}, or you lose your seat."
+            ready = [clean_name(info.name) for info in room.opponents if info.name is not None and info.ready and info.bot is None]
+            waits = f"{listed(ready)} {'are' if len(ready) > 1 else 'is'} ready. " if ready else ""
+            return f"{waits}Press r within {left}, or you lose your seat."
         here = all(info.connected for info in room.seats)
         return f"{'Everybody is here. ' if here else ''}Press r when you are ready."
     if room.options.winnable and all(info.ready for info in room.seats):
@@ -180,7 +181,8 @@ def waited_for(scene: Scene, room: RoomModel) -> str:
     away = away_words(room)
     if away:
         return f"{away} and may come back{f' within {left}' if left else ''}."
-    return f"Waiting for the others to be ready{f', who have {left} left' if left else ''}."
+    missing = listed([clean_name(info.name) for info in room.seats if info.name is not None and not info.ready])
+    return f"Waiting for {missing} to be ready{f': {left} left' if left else ''}."
 
 
 def _table(scene: Scene, room: RoomModel) -> str:
@@ -242,8 +244,6 @@ def _plate(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int)
     who, look = "own" if own else "other", "lit" if info.ready else "card"
     plain = "felt" if theme.bordered else f"{look} S"
     inside = width - 2 if theme.bordered else width - 1
-    # A house bot sits in the server: it has no way to go.
-    trip = "" if info.round_trip_ms is None or info.bot is not None else f"{info.round_trip_ms} ms "
     kind = " (you)" if own else " (bot)" if info.bot is not None else ""
     name = clip(seat_name(info), inside - len(kind) - (4 if theme.bordered else 2)) + kind
     state = _state(scene, info, look, own=own)
@@ -251,14 +251,10 @@ def _plate(scene: Scene, room: RoomModel, info: SeatInfo, width: int, rows: int)
     if is_button:
         state = [(plain, " "), ("chosen", fit("  r   Ready", inside - 2)), (plain, " ")]
     around: list[Line] = [[]] * (rows > LOW)
-
-    def with_trip(line: Line) -> Line:
-        return spread(line, [(plain, trip)], inside, plain) if line_width(line) + 2 + len(trip) <= inside else line
-
     if theme.bordered:
-        drawn = framed(block([*around, with_trip(state), *around]), theme, inside, role=who, title=[(who, name)])
+        drawn = framed(block([*around, state, *around]), theme, inside, role=who, title=[(who, name)])
     else:
-        lines: list[Line] = [*around, with_trip([(plain, f" {name}")]), [], state, *around]
+        lines: list[Line] = [*around, [(plain, f" {name}")], [], state, *around]
         drawn = row((1, block([[(who, theme.glyphs.cursor[0])]] * rows)), (inside, block(lines, inside, role=plain)))
     drawn = replace(drawn, slots=(Slot(f"seat {info.seat}", rect, name),))
     return hit(drawn, Do(Command.READY)) if is_button else drawn

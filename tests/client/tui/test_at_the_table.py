@@ -59,13 +59,13 @@ async def test_how_long_is_left_to_get_ready_is_counted_down_for_both() -> None:
         await run.say(UP, scenes.welcome(), scenes.room(version=1, seats=(scenes.seat(0, "Anna"), scenes.seat(1, "Benedikt"))))
         assert run.screen.shows("Everybody is here. Press r when you are ready.")
         await run.say(PlayerReady(version=2, seat=1), ReadyDue(version=3, left_ms=20_000))
-        assert run.screen.shows("You are waited for. Press r within 0:20, or you lose your seat.")
+        assert run.screen.shows("Benedikt is ready. Press r within 0:20, or you lose your seat.")
         await run.later(5.5)
         assert run.screen.shows("Press r within 0:14")
         await run.say(PlayerReady(version=4, seat=0), Unseated(version=5, seat=1), Seated(version=6, seat=1, name="Eve", bot=None))
-        assert run.screen.shows("Waiting for the others to be ready.")
+        assert run.screen.shows("Waiting for Eve to be ready.")
         await run.say(ReadyDue(version=7, left_ms=20_000))
-        assert run.screen.shows("Waiting for the others to be ready, who have 0:20 left.")
+        assert run.screen.shows("Waiting for Eve to be ready: 0:20 left.")
 
 
 async def test_starting_with_a_bot_opens_a_race_and_is_ready_at_once() -> None:
