@@ -18,10 +18,6 @@ SWING_MS = 20_000
 """Longest stretch in which a swing is looked for, or a sixth of the race if that is longer. What took the whole race was not a swing."""
 
 
-RECENT_MS = 2_500
-"""How long the cards that somebody has just brought home are shown."""
-
-
 class Lead(NamedTuple):
     """seat: who is ahead of all others; None if level. by: cards ahead of the next.
 
@@ -87,16 +83,6 @@ def home_at(line: Points, ms: int) -> int:
     """Cards home at a moment; before the first point, the count of that point."""
     at = bisect_right(line, (ms, 1 << 30)) - 1
     return line[max(at, 0)][1] if line else 0
-
-
-def gained(line: Points, now_ms: int) -> tuple[int, int]:
-    """(cards brought home just now, ms since the last of them). Cards in quick succession count together."""
-    cards, last_ms = 0, now_ms
-    for (_, before), (ms, home) in zip(line[-2::-1], line[:0:-1], strict=False):
-        if last_ms - ms > RECENT_MS:
-            break
-        cards, last_ms = cards + home - before, ms
-    return cards, now_ms - line[-1][0] if line else 0
 
 
 def lead(curves: Sequence[Points], now_ms: int, heard_from_ms: int = 0) -> Lead:

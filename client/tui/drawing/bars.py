@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Collection
 
 from client.text.formatting import foundation_counts, on_last_cards
 from client.text.width import clip, fit, text_width
@@ -13,14 +12,6 @@ from protocol.cards import DECK_SIZE, RANKS
 from protocol.seat_ends import end_word, was_racing
 from protocol.text import clean_name, counted
 from protocol.views import GhostInfo, SeatInfo
-
-
-class Stroke(NamedTuple):
-    """What a seat just did. cards: how many went home. is_fresh: at this very moment."""
-
-    cards: int
-    is_fresh: bool
-
 
 LEAST_NAME = 4
 """A name keeps at least this many columns, whatever follows it."""
@@ -80,16 +71,16 @@ def seat_lines(
     role: str | None = None,
     is_ghost: bool = False,
     tops: bool = True,
-    stroke: Stroke | None = None,
+    has_grown: bool = False,
 ) -> list[Line]:
     """One seat in `rows` rows (1 to 3) of `width` columns. role: for name and bar, instead of the one that tells whose they are.
 
-    beaten: stopped because another seat won, so its count says enough. stroke: what it just did.
+    beaten: stopped because another seat won, so its count says enough. has_grown: just now.
     is_ghost: we know only how far it was. tops: in one row, show the top cards of the foundations.
     """
     role = role or ("own" if own else "other")
     name = seat_name(info)
-    grows = "pulse" if stroke is not None and stroke.is_fresh else role
+    grows = "pulse" if has_grown else role
     home = str(info.home) if is_ghost or is_known(info) else theme.glyphs.dash
     if rows <= 1:
         # With two decks a suit has two foundations, so a top card says little.
@@ -111,9 +102,6 @@ def seat_lines(
         # Give up one column of the gap if that keeps the name whole.
         gap = " " if text_width(name) + kept + 1 + len(word) + 1 + line_width(count) == width else "  "
         count = [("good" if info.state == "won" else "bad", f"{word}{gap}"), *count]
-    if stroke is not None and not word:
-        # `17→21/52`. With a plus sign, what they just brought home would read as a lead.
-        count = [("pulse", f"{info.home - stroke.cards}{theme.glyphs.rise}"), *count]
     who = f"{_cut_name(name, width - line_width(count) - kept - 1, theme)}{kind}"
     lines = [spread([(role, who)], count, width, "felt"), bar(info.home, cards, width, theme, grows)]
     if rows == 2:
@@ -154,7 +142,7 @@ def all_bars(
     cards: int,
     away_ms: dict[int, int],
     ghosts: tuple[GhostInfo, ...],
-    strokes: Mapping[int, Stroke],
+    grown: Collection[int],
 ) -> Picture:
     """Every seat, the player's own first, then the ghosts, as roomy as `height` allows; what still does not fit is cut off at the end."""
     ordered = sorted((info for info in seats if info.name is not None), key=lambda info: info.seat != own)
@@ -189,7 +177,7 @@ def all_bars(
             away_ms=away,
             beaten=was_racing(info, ordered),
             tops=not shadows,
-            stroke=strokes.get(info.seat),
+            has_grown=info.seat in grown,
         )
     return Picture(tuple(lines[:height]), bars=tuple(drawn))
 

@@ -1,15 +1,15 @@
-"""How the race goes, beside the player's table: everybody's bars, what they just did, who leads and since when, curves, last moves."""
+"""How the race goes, beside the player's table: everybody's bars, who leads and since when, curves, last moves."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
 from client.game.moves import goes_home, target
-from client.state.progress import RECENT_MS, curves, gained, lead
+from client.state.progress import curves, lead
 from client.state.room import Played, RoomModel, race_clock_ms
 from client.text.formatting import clock_text, deck_size
 from client.text.width import clip, fit, text_width
-from client.tui.drawing.bars import Stroke, all_bars, seat_name
+from client.tui.drawing.bars import all_bars, seat_name
 from client.tui.drawing.cards import card_name
 from client.tui.drawing.picture import EMPTY, Line, Picture, block, spread, stacked
 from client.tui.drawing.plot import AREA_ROWS, Curve, colour_of, plot, scale_of
@@ -34,8 +34,8 @@ def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     """Everybody's bar, and below them who leads, if there is a row for it."""
     away = room.away_ms(scene.clock_ms)
     total = deck_size(scene.model.rules, room.options.rules)
-    strokes = {info.seat: stroke for info in room.seats if (stroke := _stroke(scene, room, info))}
-    drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, strokes=strokes)
+    grown = _grown(scene, room)
+    drawn = all_bars(room.seats, room.seat, width, height, scene.theme, cards=total, away_ms=away, ghosts=room.ghosts, grown=grown)
     words = lead_sentence(scene, room, width)
     if not words or drawn.height >= height:
         return drawn
@@ -46,12 +46,12 @@ def _clock(scene: Scene, room: RoomModel) -> int:
     return max(race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
 
 
-def _stroke(scene: Scene, room: RoomModel, info: SeatInfo) -> Stroke | None:
-    """What a seat just did. The player's own gains are left out: they see them on the table."""
-    if info.state != "racing" or room.phase != "racing" or info.seat == room.seat or info.seat >= len(room.points):
-        return None
-    cards, since_ms = gained(room.points[info.seat], _clock(scene, room))
-    return Stroke(cards, is_fresh=since_ms < STROKE_MS) if cards and since_ms < RECENT_MS else None
+def _grown(scene: Scene, room: RoomModel) -> frozenset[int]:
+    """The seats whose bars have just grown. The player's own is left out: they see their gains on the table."""
+    since_ms = _clock(scene, room) - STROKE_MS
+    racing = [info.seat for info in room.seats if info.state == "racing" and info.seat != room.seat and info.seat < len(room.points)]
+    # The first point is where they began.
+    return frozenset(seat for seat in racing if room.points[seat][1:] and room.points[seat][-1][0] > since_ms)
 
 
 def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
@@ -146,7 +146,8 @@ def below_bars(scene: Scene, room: RoomModel, width: int, height: int, *, moves:
     """What a large window has room for below the bars: the curves and, unless they are shown elsewhere, the player's own last moves."""
     lines: list[Line] = []
     least, most = CURVE_ROWS
-    if height > least and width >= 28:
+    # Before the start there is nothing to draw.
+    if height > least and width >= 28 and room.phase != "countdown":
         # Low curves and some moves tell more than high curves alone.
         kept = MOVES_ROWS if moves and room.played and height - 1 - MOVES_ROWS >= least else 0
         drawn = race_curves(scene, room, width, min(height - 1 - kept, most))
@@ -176,5 +177,4 @@ def _played(scene: Scene, played: Played, width: int) -> Line:
 
 def times(scene: Scene, room: RoomModel) -> Hashable:
     """What changes with time alone."""
-    strokes = tuple(_stroke(scene, room, info) for info in room.seats)
-    return strokes, _clock(scene, room) // CURVE_MS if room.phase == "racing" else 0
+    return _grown(scene, room), _clock(scene, room) // CURVE_MS if room.phase == "racing" else 0

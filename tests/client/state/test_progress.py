@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from client.state.progress import RECENT_MS, Lead, Points, Swing, curves, gained, home_at, largest_swing, lead, measured
+from client.state.progress import Lead, Points, Swing, curves, home_at, largest_swing, lead, measured
 from tests.client import scenes
 
 OWN: Points = ((0, 4), (5_000, 6), (9_000, 7), (30_000, 8))
@@ -25,12 +25,6 @@ def test_the_lead_is_told_with_the_moment_since_when() -> None:
 def test_since_when_somebody_leads_is_not_told_where_the_moment_was_not_heard() -> None:
     assert lead((OWN, OTHER), 40_000, 32_000) == Lead(1, 4, 0)
     assert lead((OWN, OTHER), 40_000, 31_999) == Lead(1, 4, 32_000)
-
-
-def test_cards_that_follow_each_other_quickly_are_one_stroke() -> None:
-    assert gained(OTHER, 33_100) == (5 + 2, 100)
-    assert gained(OTHER, 33_000 + RECENT_MS + 1) == (0, RECENT_MS + 1)
-    assert gained(OWN[:1], 0) == (0, 0)
 
 
 def test_a_race_is_lost_where_the_other_drew_away_the_most() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from client.tui.drawing.bars import Stroke, seat_lines
+from client.tui.drawing.bars import seat_lines
 from client.tui.drawing.plot import colour_of
 from client.tui.drawing.theme import theme_for
 from client.tui.scene import Scene
@@ -69,11 +69,11 @@ def test_with_two_decks_the_cards_of_a_suit_are_counted_before_its_sign_since_be
     assert "".join(text for _, text in last).split() == ["♠K", "♥2", "♦10", "♣5", "31", "moves"]
 
 
-def test_of_a_seat_that_just_brought_cards_home_one_reads_from_where_to_where_which_cannot_be_read_as_a_lead() -> None:
+def test_of_a_seat_that_just_brought_cards_home_the_bar_stands_out_and_the_count_is_the_new_one() -> None:
     info = scenes.seat(1, "Benedikt", state="racing", home=21, foundations=TOLD, ply=31)
-    for theme, count in ((THEME, "18→21/52"), (theme_for("classic", ascii_only=True, colours=256, own=None), "18->21/52")):
-        first, *_ = seat_lines(info, 29, 3, theme, cards=52, own=False, stroke=Stroke(3, is_fresh=False))
-        assert "".join(text for _, text in first) == f"{'Benedikt':{29 - len(count)}}{count}"
+    first, second, *_ = seat_lines(info, 29, 3, THEME, cards=52, own=False, has_grown=True)
+    assert "".join(text for _, text in first) == f"{'Benedikt':24}21/52"
+    assert second[0][0] == "pulse"
 
 
 @pytest.mark.parametrize("own", [None, 0, 1, 3])
