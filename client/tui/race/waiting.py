@@ -176,8 +176,8 @@ def waited_for(scene: Scene, room: RoomModel) -> str:
             return f"{waits}Press r within {left}, or you lose your seat."
         here = all(info.connected for info in room.seats)
         return f"{'Everybody is here. ' if here else ''}Press r when you are ready."
-    if room.options.winnable and all(info.ready for info in room.seats):
-        return "Looking for a winnable deal..."
+    if all(info.ready for info in room.seats):
+        return "Looking for a winnable deal..." if room.options.winnable else "Everybody is ready."
     away = away_words(room)
     if away:
         return f"{away} and may come back{f' within {left}' if left else ''}."

@@ -91,7 +91,12 @@ export function sentence(room, free, isReady, now, left = null) {
   }
   if (free) return `Send this link to ${free === 1 ? "the other player" : counted(free, "player")}. Whoever opens it can race you.`;
   if (room.seats.length === 1 && !isReady) return "The clock waits for you. This run counts.";
-  if (!isReady) return left === null ? "Everybody is here. The race starts when all are ready." : `You are waited for. Press Ready within ${clockText(left)}, or you lose your seat.`;
+  if (!isReady) {
+    if (left === null) return "Everybody is here. The race starts when all are ready.";
+    const ready = room.seats.filter((seat) => seat.ready && !seat.bot).map((seat) => clean(seat.name));
+    const waits = ready.length ? `${ready.length > NAMED ? "The others" : listed(ready)} ${ready.length > 1 ? "are" : "is"} ready. ` : "";
+    return `${waits}Press Ready within ${clockText(left)}, or you lose your seat.`;
+  }
   const late = room.seats.filter((seat) => !seat.ready && seat.name !== null).map((seat) => clean(seat.name));
   const time = left === null ? "" : `, with ${clockText(left)} left`;
   return late.length ? `Waiting for ${late.length > NAMED ? `${late.length} others` : listed(late)} to be ready${time}.` : "Looking for a deal …";

@@ -480,7 +480,7 @@ def test_a_player_is_told_how_long_whoever_is_not_ready_has_left() -> None:
     """
     assert node(script, None) == [
         "Everybody is here. The race starts when all are ready.",
-        "You are waited for. Press Ready within 0:15, or you lose your seat.",
+        "Zoë is ready. Press Ready within 0:15, or you lose your seat.",
         "Waiting for Zoë to be ready, with 0:12 left.",
         None,
         500,
