@@ -85,11 +85,10 @@ class Players:
         """Find or make the player who comes by `connection`. Gives them and their token.
 
         A newer connection of the same player takes over, and the older one is shut. Waits for the store. Raises Refusal if nothing is left
-        of the name, if the token is unknown or its player is banned, and if the store fails.
+        of a new player's name, if the token is unknown or its player is banned, and if the store fails.
         """
-        cleaned = cleaned_name(name)
         if token is None:
-            made = await self._make(cleaned)
+            made = await self._make(name)
             self.come(made.player, connection)
             return made.player, made.token
         with _read():

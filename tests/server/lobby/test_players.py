@@ -68,9 +68,10 @@ async def test_whoever_comes_without_a_token_is_a_new_player(players: Players) -
     assert len(players) == 2
 
 
-async def test_the_token_makes_them_the_same_player_under_whatever_name(players: Players) -> None:
+@pytest.mark.parametrize("name", ["Anna", ""])
+async def test_the_token_makes_them_the_same_player_under_whatever_name(players: Players, name: str) -> None:
     player, token = await players.arrive(name="Ann", token=None, connection=Wire())
-    again, same = await players.arrive(name="Anna", token=token, connection=Wire())
+    again, same = await players.arrive(name=name, token=token, connection=Wire())
     assert (again.id, again.name, same) == (player.id, "Ann", token)
     assert [here.name for here in players.here()] == ["Ann"]
 
