@@ -83,6 +83,20 @@ wins. One that is told later, because the engine was away or has forgotten it, c
 after that it changes nothing more: if it won once again, both connections would go.
 """
 
+_CLAIM: Final = """
+local player, prefix, own = ARGV[1], ARGV[2], ARGV[2] .. ':seats:' .. ARGV[3]
+for i = 4, #ARGV do
+  local code = redis.call('HGET', prefix .. ':seats:' .. ARGV[i], player)
+  if code then return code end
+end
+if redis.call('EXISTS', own) == 1 then redis.call('HSETNX', own, player, '') end
+return false
+"""
+"""Notes, in one step, that a player is about to get a seat at this node, unless they have one at another or are about to: then it returns
+its code, which is empty until that node has told it. Nothing is noted where nothing is known of this node's seats: it would not be told
+that they are forgotten.
+"""
+
 AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
 """What a request may raise while the engine is away. RuntimeError: the client is being closed because its connection broke."""
 
@@ -146,7 +160,8 @@ class Directory:
         while True:
             try:
                 async with Redis.from_url(self._url, max_connections=8, connect_timeout=ANSWER_S, stream_timeout=ANSWER_S) as client:
-                    await client.ping()
+                    # A seat may have been left meanwhile, or a claim not been given up.
+                    await client.delete([self._key("seats", self._node.id)])
                     self._client, self._told_seats = client, {}
                     if self._was_told:
                         logger.warning("the Valkey or Redis of this place answers again")
@@ -190,12 +205,14 @@ class Directory:
         told: list[Awaitable[object]] = []
         heard: dict[str, list[bytes]] = {name: [] for name in ("lobby", *(topic.name for topic in topics))}
         keys = [(name, self._key(name, other)) for name in heard for other in self._others]
+        # From now on `claim` adds to it.
+        before, self._told_seats = self._told_seats, dict(seats)
         # A full engine refuses to store anything, but still hands out what LPOP takes from it: that must not be lost.
         async with client.pipeline(transaction=False, raise_on_error=False) as pipeline:
             newer = pipeline.lpop(self._key("moved-on", self._node.id), count=TOLD_AT_ONCE)
             told.append(pipeline.set(self._key("lobby", self._node.id), encode(lobby, MSGPACK), ex=LAPSES_S))
             is_known = pipeline.expire(self._key("seats", self._node.id), LAPSES_S)
-            told += self._tell_seats(pipeline, self._told_seats, seats)
+            told += self._tell_seats(pipeline, before, seats)
             for topic in topics:
                 if text := topic.say():
                     told.append(pipeline.set(self._key(topic.name, self._node.id), text, ex=LAPSES_S))
@@ -209,7 +226,6 @@ class Directory:
             self._forget_told()
             async with client.pipeline(transaction=False) as pipeline:
                 self._tell_seats(pipeline, {}, {**seats, "": ""})
-        self._told_seats = dict(seats)
         texts = await said if said is not None else ()
         for (name, _), words in zip(keys, texts, strict=True):
             if words is not None:
@@ -297,17 +313,23 @@ class Directory:
         for arrival in self._here.values():
             arrival.is_known = False
 
-    async def seat(self, player: str) -> str | None:
-        """The code of the room at another node in which they hold a seat; None if there is none, or nobody answers."""
+    async def claim(self, player: str) -> str | None:
+        """They are to get a seat at this node: until the next tick, which tells whether they have, no other gives them one.
+
+        Returns None if they may, or nobody answers. Otherwise the code of the room at another node in which they hold a seat; empty while
+        it is only claimed there.
+        """
         client, code = self._client, None
         if client is not None:
+            arguments = [player, self._prefix, str(self._node.id), *map(str, self._others)]
             try:
                 with trio.fail_after(ANSWER_S):
-                    for other in self._others:
-                        if (code := await client.hget(self._key("seats", other), player)) is not None:
-                            break
+                    code = cast(bytes | None, await client.eval(_CLAIM, [], arguments))
             except* AWAY:
                 logger.debug("the directory does not answer where a player has a seat")
+            finally:
+                # Even if nobody knows whether it came to that.
+                self._told_seats.setdefault(player, "")
         return code.decode(errors="replace") if code is not None else None
 
     def depart(self, player: str) -> None:

@@ -130,9 +130,9 @@ class Dispatch:
         self._spectators = spectators
         self._tournaments = tournaments
         self._visits: dict[Connection, Visit] = {}
-        seat_elsewhere = self._directory.seat if self._directory is not None else None
+        claim_seat = self._directory.claim if self._directory is not None else None
         node = cluster.node if cluster is not None else None
-        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, spectators, seat_elsewhere)
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, self._serve_here, spectators, claim_seat)
         self._run_requests = RunRequests(
             rooms=rooms, players=players, runs=runs, overload=overload, forwarding=self.forwarding, seat=partial(self._enter, version=0)
         )

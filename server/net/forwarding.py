@@ -33,7 +33,7 @@ from server.store.nodes import Node
 logger = logging.getLogger("carpet.net")
 
 SEAT_S: Final = 1.2
-"""Seconds for which the directory may still show a seat at another node that has just been left."""
+"""Seconds for which the directory may still show a seat at another node that has just been left, or claimed and not taken."""
 
 ASK_AGAIN_S: Final = 0.3
 
@@ -49,8 +49,7 @@ one moment."""
 
 class Forwarding:
     """node: this one; None for a server on its own, which sends nobody anywhere. visits: all that are open. hear: the dispatch's `heard`.
-
-    seat_elsewhere: gives the code of the room at another node in which a player holds a seat, if any.
+    serve: its `_serve_here`. claim_seat: the directory's `claim`; None for a server on its own.
     """
 
     def __init__(
@@ -59,8 +58,9 @@ class Forwarding:
         node: ClusterNode | None,
         visits: Mapping[Connection, Visit],
         hear: Callable[[Connection, JoinRace | WatchRace | OpenRace | QuickMatch], None],
+        serve: Callable[[Visit, PlayerName, OpenRace | JoinRace | QuickMatch], None],
         spectators: SpectatorRegistry,
-        seat_elsewhere: Callable[[str], Awaitable[str | None]] | None,
+        claim_seat: Callable[[str], Awaitable[str | None]] | None,
     ) -> None:
         self.relay: Relay | None = None
         """Shows races of other nodes at this one; without it, those who want to watch them are sent there."""
@@ -68,8 +68,9 @@ class Forwarding:
         self._node = node
         self._visits = visits
         self._hear = hear
+        self._serve = serve
         self._spectators = spectators
-        self._seat_elsewhere = seat_elsewhere
+        self._claim_seat = claim_seat
         self._has_let_go = False
         self._is_cut_off = False
         self._seekers_until = -math.inf
@@ -177,7 +178,8 @@ class Forwarding:
             case JoinRace():
                 return self.look_for_room(visit, message) or self._look_for_seat(visit, player, message)
             case OpenRace() | QuickMatch(cancel=False):
-                return self._look_for_seat(visit, player, message)
+                # Those who are sent on need no claim here, which would be in their way there.
+                return not self.relieves(message) and self._look_for_seat(visit, player, message)
             case _:
                 return False
 
@@ -228,10 +230,10 @@ class Forwarding:
         raise Refusal(ErrorCode.ELSEWHERE, f"it is at {owner.url}")
 
     def _look_for_seat(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> bool:
-        """If somebody who asks for a seat here may hold one at another node, look that up first. Returns whether it is looked up."""
-        if visit.elsewhere is None:
+        """Before somebody gets a seat here, look up whether they hold one at another node. Returns whether it is looked up."""
+        if self._claim_seat is None or self._rooms.of(player.id) is not None:
             return False
-        if isinstance(message, JoinRace) and (read_code(message.code) == visit.elsewhere or not self._rooms.has(message.code)):
+        if isinstance(message, JoinRace) and not self._rooms.has(message.code):
             return False
         visit.connection.hold()
         visit.connection.start_soon(self._take_seat, visit, player, message)
@@ -240,21 +242,28 @@ class Forwarding:
     async def _take_seat(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> None:
         try:
             await self.check_free(visit, player)
-            self._hear(visit.connection, message)
+            if not self.is_leaving:
+                self._serve(visit, player, message)
         except Refusal as refusal:
             visit.connection.refuse(refusal, message.ref)
         visit.connection.listen()
 
+    async def claim(self, player: PlayerName) -> str | None:
+        """Have no other node give them a seat while they get one here. See `Directory.claim`. Whoever has one here may always use it."""
+        return await self._claim_seat(player.id) if self._claim_seat is not None and self._rooms.of(player.id) is None else None
+
     async def check_free(self, visit: Visit, player: PlayerName) -> None:
-        """Raises Refusal `room/already-in-one` if they hold a seat at another node. Taking one there would need another connection, so
-        those who had none when they said hello here have none.
+        """Make sure that they hold no seat at another node. Raises Refusal `room/already-in-one` if they do.
+
+        They may have left it just before they came here, but not since: for that they would need another connection.
         """
-        until = trio.current_time() + SEAT_S
-        while visit.elsewhere is not None and self._seat_elsewhere is not None:
-            visit.elsewhere = await self._seat_elsewhere(player.id)
-            if visit.elsewhere is not None and trio.current_time() >= until:
-                raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {visit.elsewhere}")
-            await trio.sleep(ASK_AGAIN_S if visit.elsewhere is not None else 0)
+        asked_at = trio.current_time()
+        while (code := await self.claim(player)) is not None:
+            if trio.current_time() >= (visit.came_at if code else asked_at) + SEAT_S:
+                if not code:
+                    return  # By now a seat would have been told.
+                raise Refusal(ErrorCode.ALREADY_IN_ROOM, f"its code is {code}")
+            await trio.sleep(ASK_AGAIN_S)
 
     def begin_to_leave(self) -> None:
         """This node is about to go: let nobody in and hear nothing any more, if there is another node to go to."""

@@ -48,8 +48,8 @@ LATE_S = 1.0
 class Visit:
     """What the server knows about one connection. player: who races through it; None before the hello, and if it only watches.
 
-    watches_as: of a connection that only watches, the player whose it is (they race through another connection), or NOBODY. elsewhere: the
-    code of the room at another server of the place in which the player held a seat when they came.
+    watches_as: of a connection that only watches, the player whose it is (they race through another connection), or NOBODY. came_at: when
+    the player came by it, in Trio's time.
     """
 
     connection: Connection
@@ -57,7 +57,7 @@ class Visit:
     player: PlayerName | None = None
     watches_as: PlayerName | None = None
     room: Room | None = None
-    elsewhere: str | None = None
+    came_at: float = 0.0
     has_sought: bool = False  # whether they have ever looked for an opponent
     is_looked_up: bool = False  # whether their hello waits for the store
 
@@ -147,18 +147,18 @@ class Identification:
         else:
             self._players.come(made.player, visit.connection)
             self._let_in(visit, made.player)
-            self._greet(visit, made.player, made.token)
+            self._greet(visit, made.player, made.token, elsewhere=None)
         visit.is_looked_up = False
         visit.connection.listen()
 
     def _let_in(self, visit: Visit, player: PlayerName) -> None:
-        visit.player, visit.watches_as = player, None
+        visit.player, visit.watches_as, visit.came_at = player, None, trio.current_time()
         visit.connection.serve_watcher(alone=False)
         # Even if their older connection was looking for an opponent: this one is told now that they have no room, so none must follow.
         self._matchmaker.leave(player.id)
 
-    def _greet(self, visit: Visit, player: PlayerName, token: str) -> None:
-        visit.connection.post(Outgoing(self._welcome(player, token, elsewhere=visit.elsewhere)))
+    def _greet(self, visit: Visit, player: PlayerName, token: str, *, elsewhere: str | None) -> None:
+        visit.connection.post(Outgoing(self._welcome(player, token, elsewhere=elsewhere)))
         self._tournaments.greet(player.id, visit.connection)
 
     async def _find_player(self, visit: Visit, hello: Hello) -> None:
@@ -169,8 +169,8 @@ class Identification:
             else:
                 player, token = await self._players.arrive(name=hello.name, token=hello.token, connection=connection)
                 self._let_in(visit, player)
-                visit.elsewhere = await self._announce(player.id) if self._announce is not None else None
-                self._greet(visit, player, token)
+                elsewhere = await self._announce(player.id) if self._announce is not None else None
+                self._greet(visit, player, token, elsewhere=elsewhere)
         except Refusal as refusal:
             if refusal.code is ErrorCode.BANNED:
                 put_out(connection, refusal, hello.ref)

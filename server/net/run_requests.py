@@ -69,17 +69,17 @@ class RunRequests:
 
     async def _enter(self, visit: Visit, player: PlayerName, message: RunStart) -> None:
         try:
-            seat = visit.elsewhere
-            if seat is not None and not self._rooms.has(seat) and await self._runs.is_under_way_in(seat, player.id, message):
-                # What they ask for is where they sit: that is no reason to refuse it.
-                raise RunUnderWay(seat)
-            await self._forwarding.check_free(visit, player)
             # A room is opened for each of these, so first make sure that they are free to enter it.
             if isinstance(message, PlayOn):
                 self._rooms.check_free(player.id)
             if not self._runs.has_room_for(player.id) and self._forwarding.send_opener_on(visit, message.ref):
                 visit.connection.listen()
                 return
+            seat = await self._forwarding.claim(player)
+            if seat and not self._rooms.has(seat) and await self._runs.is_under_way_in(seat, player.id, message):
+                # What they ask for is where they sit: that is no reason to refuse it.
+                raise RunUnderWay(seat)
+            await self._forwarding.check_free(visit, player)
             room = await self._runs.room(player.id, message, place=visit.place)
             if self._rooms.of(player.id) is not room:
                 self._rooms.check_free(player.id)

@@ -137,13 +137,13 @@ async def test_nodes_see_each_others_lobby_seats_and_newer_connections_through_a
                         await trio.sleep(0.1)
 
             await seated()
-            assert (await two.directory.seat("anna"), await one.directory.seat("anna")) == ("KWPRTM", None)
+            assert (await two.directory.claim("anna"), await one.directory.claim("anna")) == ("KWPRTM", None)
             await until(lambda: one.moved_on == ["anna"])
 
             redis.stop()
             await until(lambda: not one.directory.available and not two.directory.available)
             assert await one.directory.arrive("anna") is None
-            assert await two.directory.seat("anna") is None
+            assert await two.directory.claim("anna") is None
             await until(lambda: not one.heard)
             assert one.told == ()
             redis.start()
@@ -151,6 +151,38 @@ async def test_nodes_see_each_others_lobby_seats_and_newer_connections_through_a
             await seated()
             # She was at the other one last, before the outage.
             assert one.moved_on == ["anna"]
+
+
+async def test_of_two_nodes_that_are_to_seat_a_player_one_may_and_the_other_hears_of_it_until_they_are_not_seated() -> None:
+    with redis_server() as redis:
+        async with two_nodes(redis.url) as (one, two):
+            await until(lambda: one.told and two.told)
+            nodes, answers = (one, two), list[str | None]()
+
+            async def claim(each: Listener) -> None:
+                answers.append(await each.directory.claim("anna"))
+
+            async with trio.open_nursery() as nursery:
+                for each in nodes:
+                    nursery.start_soon(claim, each)
+            assert sorted(answers, key=str) == ["", None]
+
+            async def told(each: Listener, code: str | None) -> None:
+                with trio.fail_after(20):
+                    while await each.directory.claim("anna") != code:  # noqa: ASYNC110  (as above)
+                        await trio.sleep(0.1)
+
+            # Neither has seated her.
+            await told(one, None)
+            one.seats = {"anna": "KWPRTM"}
+            await told(two, "KWPRTM")
+            # She leaves while the engine takes in nothing.
+            redis.command(b"CONFIG SET maxmemory 1")
+            await until(lambda: not one.directory.available and not two.directory.available)
+            one.seats = {}
+            redis.command(b"CONFIG SET maxmemory 0")
+            await until(lambda: one.directory.available and two.directory.available)
+            await told(two, None)
 
 
 async def arrive_at_both(one: Listener, two: Listener, player: str) -> None:
