@@ -49,6 +49,7 @@ class ErrorCode(StrEnum):
     NO_SUCH_ROOM = "room/no-such-code"
     ROOM_FULL = "room/full"
     TOO_MANY_ROOMS = "room/too-many"
+    KEPT_WAITING = "room/kept-waiting"
     ROOM_CLOSED = "room/closed"
     ENDED_BY_HOST = "room/ended-by-host"
     ELSEWHERE = "room/elsewhere"
@@ -132,6 +133,9 @@ ERRORS: dict[ErrorCode, ErrorKind] = {
     ErrorCode.NO_SUCH_ROOM: ErrorKind(Fault.STATE, "No race has that code; ask for it again, or open one."),
     ErrorCode.ROOM_FULL: ErrorKind(Fault.STATE, "Every seat of that race is taken."),
     ErrorCode.TOO_MANY_ROOMS: ErrorKind(Fault.STATE, "Too many races have been opened from your address; join one, or try again later."),
+    ErrorCode.KEPT_WAITING: ErrorKind(
+        Fault.STATE, "You, or others at your address, did not turn up for opponents; look for one again later."
+    ),
     ErrorCode.ROOM_CLOSED: ErrorKind(Fault.STATE, "That race is closed."),
     ErrorCode.ENDED_BY_HOST: ErrorKind(Fault.STATE, "The host of the server has ended this race; it does not count."),
     ErrorCode.ELSEWHERE: ErrorKind(Fault.STATE, "That race is on another server of this place; connect there."),

@@ -2,7 +2,8 @@
 
 Two players fit if they accept the same rule set and their ratings differ by no more than either's window, which widens as they wait, and if
 neither has just kept the other waiting for nothing. No two who wait fit each other, and there are seldom many of them: at one rule set,
-everybody within a hundred points of somebody else is paired at once.
+everybody within a hundred points of somebody else is paired at once. Whoever keeps others waiting for nothing again and again may not wait
+for a while.
 """
 
 from __future__ import annotations
@@ -25,18 +26,33 @@ APART_MS = 60_000
 MOST_APART = 1_000
 """Most pairs who are kept apart, so that a look at all of them takes no time. The oldest are forgotten first."""
 
+FREE_OF_PLAYER = 1
+FREE_OF_PLACE = 3
+"""So often a player, or all those of one address together, may not turn up before they have to wait: it happens to anybody."""
+FIRST_PAUSE_MS = 30_000
+LONGEST_PAUSE_MS = 300_000
+"""Each pause is twice as long as the last one, up to this."""
+FORGIVEN_MS = 600_000
+"""Every so often, one time is forgotten. Longer than any pause."""
+MOST_NO_SHOWS = 4096
+"""Players and addresses remembered. The one whose last time is longest ago makes way for a new one."""
+
 MOST_WAITING = 300
 """Most players in the queue, so that a look at it takes a few milliseconds. When full, newcomers are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedPlayer:
-    """A player who waits. rating: in points; None if they have none and fit anybody. rules: the id that they want; None for any."""
+    """A player who waits. rating: in points; None if they have none and fit anybody. rules: the id that they want; None for any.
+
+    place: the address that counts for them; None for none.
+    """
 
     player: str
     rating: int | None
     rules: str | None
     since_ms: int
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +157,34 @@ class MatchQueue:
     def _taken(self, one: QueuedPlayer, other: QueuedPlayer) -> Pair:
         del self._tickets[one.player], self._tickets[other.player]
         return Pair(*sorted((one, other), key=lambda ticket: ticket.since_ms))
+
+
+class NoShows:
+    """How often players, and those of one address, have not turned up for an opponent. who: a player or an address, never alike."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, int]] = {}
+        """How often, and when last; the longest ago first."""
+
+    def note(self, who: str, now_ms: int) -> None:
+        times = self._times(who, now_ms) + 1
+        self._last.pop(who, None)
+        self._last[who] = times, now_ms
+        if len(self._last) > MOST_NO_SHOWS:
+            del self._last[next(iter(self._last))]
+
+    def pause_ms(self, who: str, now_ms: int, *, free: int) -> int:
+        """For how much longer they may look for nobody. free: so many times have no consequence."""
+        too_often = self._times(who, now_ms) - free
+        if too_often <= 0:
+            return 0
+        # The exponent is bounded, because times are not.
+        pause_ms = min(FIRST_PAUSE_MS << min(too_often - 1, 10), LONGEST_PAUSE_MS)
+        return max(self._last[who][1] + pause_ms - now_ms, 0)
+
+    def _times(self, who: str, now_ms: int) -> int:
+        times, last_ms = self._last.get(who, (0, now_ms))
+        return max(times - (now_ms - last_ms) // FORGIVEN_MS, 0)
 
 
 class _ByRating:

@@ -4,7 +4,8 @@ Who is paired with whom is the queue's affair (`match_queue`). Everything but th
 so between two steps of its one task, which waits for nothing but the time, no two who wait fit each other. While the store cannot be
 written no race can be opened: then all wait on, and those who fit are paired when it can.
 
-Whoever is ready for a race whose other player is not, or has gone, is put back where they were in the queue; the other one is not.
+Whoever is ready for a race whose other player is not, or has gone, is put back where they were in the queue; the other one is not, and if
+that happens to them often, they have to wait before they may look for another opponent.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import trio
 
 from protocol.errors import ErrorCode, Refusal
 from protocol.server_messages import WaitingMatch, WaitingOver
+from protocol.text import counted
 from protocol.views import RaceOptions
-from server.lobby.match_queue import MatchQueue, Pair, QueuedPlayer, QueueFull, window
+from server.lobby.match_queue import FREE_OF_PLACE, FREE_OF_PLAYER, MatchQueue, NoShows, Pair, QueuedPlayer, QueueFull, window
 from server.rooms.clock import Clock
 from server.rooms.driver import Room
 from server.rooms.effects import Unmatched
@@ -50,6 +52,7 @@ class Matchmaker:
         self._clock = clock
         self._rating = rating
         self._queue = MatchQueue()
+        self._no_shows = NoShows()
         self._seekers: dict[str, Seeker] = {}
         self._pairs: dict[Room, Pair] = {}
         """The races that have not begun yet."""
@@ -63,14 +66,19 @@ class Matchmaker:
     def __len__(self) -> int:
         return len(self._queue)
 
-    def seek(self, player: str, seeker: Seeker, rules: str | None) -> None:
+    def seek(self, player: str, seeker: Seeker, rules: str | None, *, place: str | None = None) -> None:
         """Find an opponent for a player who holds no seat: at once, or as soon as there is one.
 
-        rules: the rule set that they want; None for any. Raises Refusal for unknown rules, and if too many wait.
+        rules: the rule set that they want; None for any. place: the address that counts for them; None for none. Raises Refusal for unknown
+        rules, if too many wait, and if they have not turned up for others too often.
         """
         if rules is not None and rules not in RULE_SETS:
             raise Refusal(ErrorCode.UNKNOWN_RULES, path="$.rules")
-        self._join(QueuedPlayer(player, self._rating(player), rules, self._clock.now_ms()), seeker)
+        now, counts = self._clock.now_ms(), ((player, FREE_OF_PLAYER), (place, FREE_OF_PLACE))
+        pause_ms = max(self._no_shows.pause_ms(who, now, free=free) for who, free in counts if who is not None)
+        if pause_ms and player not in self._seekers:
+            raise Refusal(ErrorCode.KEPT_WAITING, f"in {counted(-(-pause_ms // 1000), 'second')}", retry_after_ms=pause_ms)
+        self._join(QueuedPlayer(player, self._rating(player), rules, now, place), seeker)
 
     def seek_again(self, unmatched: Unmatched, seeker: Seeker, room: Room, *, send_on: Callable[[], object] | None) -> None:
         """Put a player back who was ready for this race, as if they had waited all the time, and keep them from the same opponent.
@@ -80,8 +88,13 @@ class Matchmaker:
         player, summary, pair, now = unmatched.player, room.summary, self._pairs.get(room), self._clock.now_ms()
         # If an earlier server paired them, all that is known is that they have waited since then.
         ticket = QueuedPlayer(player, self._rating(player), room.options.rules, summary.opened_at - summary.ahead_ms)
+        absent = set(unmatched.by)
         if pair is not None:
-            ticket = pair.first if pair.first.player == player else pair.second
+            ticket, other = (pair.first, pair.second) if pair.first.player == player else (pair.second, pair.first)
+            if other.place is not None:
+                absent.add(other.place)
+        for who in absent:
+            self._no_shows.note(who, now)
         self._queue.keep_apart(player, unmatched.by, now)
         sought = self._queue.ticket(player)
         if sought is not None:

@@ -357,7 +357,7 @@ class Dispatch:
             case QuickMatch(rules=rules, ref=ref):
                 self._rooms.check_free(player.id)
                 if not self.forwarding.send_seeker_on(visit, ref):
-                    self._matchmaker.seek(player.id, self._seeker(visit, ref), rules)
+                    self._matchmaker.seek(player.id, self._seeker(visit, ref), rules, place=visit.place)
             case WatchRace(code=code, key=key, ref=ref):
                 self._spectators.watch(visit.connection, player, code, key=key, ref=ref)
 

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from server.lobby.match_queue import (
     ANYBODY_MS,
     APART_MS,
+    FIRST_PAUSE_MS,
     FIRST_WINDOW,
+    FORGIVEN_MS,
+    LONGEST_PAUSE_MS,
     MOST_APART,
+    MOST_NO_SHOWS,
     MOST_WAITING,
     MatchQueue,
+    NoShows,
     Pair,
     QueuedPlayer,
     QueueFull,
@@ -255,3 +260,39 @@ def test_the_next_change_is_soon_however_often_anybody_has_been_kept_apart(
         queue.keep_apart(player, [other], now_ms)
     change_ms = queue.next_change_ms(now_ms)
     assert change_ms is None or now_ms < change_ms <= now_ms + APART_MS
+
+
+# ---- those who do not turn up
+
+
+def test_each_pause_is_twice_as_long_up_to_the_longest_and_over_in_time() -> None:
+    no_shows, now_ms, pauses = NoShows(), NOW_MS, []
+    for _ in range(100):
+        no_shows.note("ann", now_ms)
+        pauses.append(no_shows.pause_ms("ann", now_ms, free=1))
+        assert no_shows.pause_ms("ann", now_ms + max(pauses[-1] - 1, 0), free=1) == bool(pauses[-1])
+        now_ms += pauses[-1]
+        assert no_shows.pause_ms("ann", now_ms, free=1) == 0
+    assert pauses[:7] == [0, *(FIRST_PAUSE_MS * times for times in (1, 2, 4, 8)), LONGEST_PAUSE_MS, LONGEST_PAUSE_MS]
+    assert pauses[-1] == LONGEST_PAUSE_MS
+    assert no_shows.pause_ms("bob", now_ms, free=1) == 0
+
+
+def test_one_time_after_another_is_forgotten() -> None:
+    no_shows = NoShows()
+    for _ in range(3):
+        no_shows.note("ann", NOW_MS)
+    no_shows.note("ann", NOW_MS + FORGIVEN_MS)
+    assert no_shows.pause_ms("ann", NOW_MS + FORGIVEN_MS, free=2) == FIRST_PAUSE_MS
+    no_shows.note("ann", NOW_MS + 10 * FORGIVEN_MS)
+    assert no_shows.pause_ms("ann", NOW_MS + 10 * FORGIVEN_MS, free=1) == 0
+    assert no_shows.pause_ms("ann", NOW_MS + 10 * FORGIVEN_MS, free=0) == FIRST_PAUSE_MS
+
+
+def test_of_those_who_did_not_turn_up_so_many_are_remembered_and_those_of_longest_ago_make_way() -> None:
+    no_shows = NoShows()
+    for number in range(MOST_NO_SHOWS):
+        no_shows.note(f"p{number}", NOW_MS)
+    for who in ("p0", "new"):
+        no_shows.note(who, NOW_MS)
+    assert [bool(no_shows.pause_ms(who, NOW_MS, free=0)) for who in ("p0", "p1", "p2", "new")] == [True, False, True, True]

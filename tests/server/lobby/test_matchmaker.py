@@ -13,7 +13,8 @@ from protocol.errors import CloseCode, ErrorCode
 from protocol.room_events import PlayerReady, Room, Seated
 from protocol.server_messages import Error, Left, ServerMessage, WaitingMatch, WaitingOver, Welcome
 from protocol.views import RaceOptions
-from server.lobby.match_queue import APART_MS
+from server.lobby.match_queue import APART_MS, FIRST_PAUSE_MS, NoShows
+from server.net.connection import Caller
 from server.net.hub import TICK_S
 from server.rooms.ready_timeout import MATCH_READY_S
 from server.store.availability import Outage
@@ -247,6 +248,7 @@ async def test_whoever_did_not_turn_up_is_not_given_the_same_opponent_again_at_o
         await ann.hear_of(WaitingMatch)
         for _ in range(3):
             since = trio.current_time()
+            house.matchmaker._no_shows = NoShows()  # he would have to wait for longer and longer
             assert (await seek(bob)).waiting == 2
             await ann.hear_of(Room)
             assert APART_MS <= (trio.current_time() - since) * 1000 < APART_MS + 2_000
@@ -255,6 +257,61 @@ async def test_whoever_did_not_turn_up_is_not_given_the_same_opponent_again_at_o
         await seek(bob)
         assert (await eve.ask(QuickMatch(), Room)).seats[0].name == "Ann"
         assert house.matchmaker.seeks(bob.welcome.player)
+
+
+async def keep_waiting(honest: Client, other: Client) -> None:
+    """The other one finds this opponent and does not turn up."""
+    await other.ask(QuickMatch(), Room)
+    await honest.ready()
+    assert (await other.hear_of(Left)).reason == "not-ready"
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+async def test_whoever_does_not_turn_up_again_and_again_has_to_wait_and_so_do_all_of_their_address(
+    house: House, monkeypatch: pytest.MonkeyPatch, is_here: bool
+) -> None:
+    address = "127.0.0.1" if is_here else "192.0.2.1"
+    monkeypatch.setattr(Caller, "remote_host", address)
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob, house.guest("Cleo") as cleo, house.guest("Dan") as dan:
+        monkeypatch.setattr(Caller, "remote_host", "192.0.2.2")
+        await seek(ann)
+        monkeypatch.setattr(Caller, "remote_host", address)
+        await keep_waiting(ann, bob)
+        await seek(bob)
+        await bob.ask(QuickMatch(cancel=True), WaitingOver)
+        await keep_waiting(ann, cleo)
+        await trio.sleep(APART_MS / 1000)
+        await keep_waiting(ann, bob)
+        error = await bob.error_for(QuickMatch(ref=5))
+        assert (error.code, error.ref) == (ErrorCode.KEPT_WAITING, 5)
+        assert 0 < error.retry_after_ms <= FIRST_PAUSE_MS
+        assert "(in 30 seconds)" in error.message
+        await keep_waiting(ann, dan)
+        # That was the fourth time from this address, of which this machine is none.
+        if is_here:
+            await seek(dan)
+            return
+        assert (await dan.error_for(QuickMatch())).code == ErrorCode.KEPT_WAITING
+        async with house.guest("Eve") as eve:
+            assert (await eve.error_for(QuickMatch())).code == ErrorCode.KEPT_WAITING
+            monkeypatch.setattr(Caller, "remote_host", "192.0.2.3")
+            assert (await eve.ask(QuickMatch(), Room)).seats[0].name == "Ann"
+            await House.start(ann, eve)
+        monkeypatch.setattr(Caller, "remote_host", address)
+        await trio.sleep(FIRST_PAUSE_MS / 1000)
+        await seek(dan)
+
+
+async def test_whoever_leaves_when_their_opponent_is_ready_has_not_turned_up_either(house: House) -> None:
+    async with house.guest("Ann") as ann, house.guest("Bob") as bob:
+        await seek(ann)
+        for later_s in (0, APART_MS / 1000):
+            await trio.sleep(later_s)
+            await bob.ask(QuickMatch(), Room)
+            await ann.ready()
+            await bob.ask(LeaveRace(), Left)
+            assert (await ann.hear_of(Left)).reason == "no-opponent"
+        assert (await bob.error_for(QuickMatch())).code == ErrorCode.KEPT_WAITING
 
 
 async def test_whoever_only_took_the_free_seat_and_left_is_kept_apart_from_nobody(house: House) -> None:
