@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from typing import Final, assert_never
 
@@ -28,9 +28,9 @@ ENDING_S: Final = 5.0
 def metrics_served(nursery: trio.Nursery, figures: Sequence[AnyFigure], host: str, port: int) -> Iterator[int]:
     """Serve at this address inside the context, which yields the port (a free one for 0). Raises OSError at once if it cannot.
 
-    host: `*` for all of IPv4 and IPv6.
+    host: `*` for all of IPv4, and of IPv6 too unless the system keeps sockets of IPv6 to it alone.
     """
-    if host == "*" and socket.has_dualstack_ipv6():
+    if host == "*" and _both_by_ipv6():
         # Prometheus's own server takes * for all of IPv4 alone.
         host = "::"
     lag, registry = Durations(), CollectorRegistry()
@@ -43,6 +43,13 @@ def metrics_served(nursery: trio.Nursery, figures: Sequence[AnyFigure], host: st
         server.shutdown()
         server.server_close()
         thread.join(timeout=ENDING_S)
+
+
+def _both_by_ipv6() -> bool:
+    """Whether a socket of IPv6 takes connections by IPv4 without being told to: Prometheus's own server does not tell it."""
+    with suppress(OSError), socket.socket(socket.AF_INET6) as probe:
+        return probe.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY) == 0
+    return False
 
 
 async def _watch_loop(lag: Durations) -> None:
