@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-ABOUT: Final = "Race at the patience game Carpet: two people, or up to eight, on the same shuffle."
+ABOUT: Final = "Race at the patience game Carpet: two to eight people on the same shuffle."
 
 EXAMPLES: Final = ("carpet play", "carpet host carpet.example", "carpet join carpet.example ABCDEF", "carpet demo")
 

@@ -84,7 +84,7 @@ def _number(field: str, metavar: str, help_text: str) -> Any:
 
 
 @tournament_app.command(
-    epilog=examples("carpet tournament create carpet.example 'Carpet Open' --rounds 5 --fill 8"),
+    epilog=examples("carpet tournament create carpet.example Open --rounds 5 --fill 8"),
     help=f"Make a tournament and direct it.\n\n{OTHER_SCREEN}",
 )
 def create(
@@ -308,7 +308,10 @@ def pair(url: Url, tournament: Id, name: Name = None) -> None:
 
 
 @tournament_app.command(
-    epilog=examples("carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28 --reason 'the connection was down'"),
+    epilog=examples(
+        "carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28",
+        "carpet tournament correct carpet.example KWPRTM 2 5 strike",
+    ),
     help=f"Enter, correct or strike the result of a table.\n\n{OTHER_SCREEN}",
 )
 def correct(
@@ -342,7 +345,7 @@ def correct(
 
 
 @tournament_app.command(
-    epilog=examples("carpet tournament remove carpet.example KWPRTM bert --reason 'asked me to'"),
+    epilog=examples("carpet tournament remove carpet.example KWPRTM bert --reason asked"),
     help=f"Take an entrant out, or let one back in.\n\n{OTHER_SCREEN}",
 )
 def remove(

@@ -122,7 +122,7 @@ _command("rooms", "list", "--json", None, "List the rooms: who races, and what."
 _command(
     "rooms",
     "end",
-    "KWPRTM --reason 'the server moves tonight'",
+    "KWPRTM --reason 'we move tonight'",
     ROOM,
     "End a room. A race that is not over gets no result, and is not rated.",
 )
@@ -156,14 +156,14 @@ _command("connections", "unban", "192.0.2.7", ADDRESS, "Let those at a banned ad
 _command(
     "connections",
     "say",
-    "'The server restarts at eight; races go on after it'",
+    "'The server restarts at eight'",
     None,
     "Say something to everybody who is connected.\n\nA terminal shows it for a minute, a browser until they hide it.",
 )
 _command(
     "rooms",
     "drain",
-    "--reason 'we update at eight' --wait && systemctl stop carpet-server",
+    "--wait && systemctl stop carpet-server",
     None,
     "Let nothing new begin, before planned work.\n\nRaces and tournaments under way go on to their end, and players are told why no other"
     " can begin. If others are one place with it, new races begin there. It holds until the server stops.",

@@ -25,7 +25,7 @@ def _as_json(node: Node) -> dict[str, str | int]:
     return {"id": node.id, "url": node.url, "epoch": node.epoch, "alive": node.is_alive, "lease_ms": lease_ms, "races": node.races}
 
 
-@cluster_app.command("status", epilog=examples("carpet-server cluster status --database postgresql://carpet@db/carpet"))
+@cluster_app.command("status", epilog=examples("carpet-server cluster status --database postgresql://db/carpet"))
 def status(
     database: DatabaseOption = None, as_json: Annotated[bool, typer.Option("--json", help="One JSON list instead of text.")] = False
 ) -> None:

@@ -55,7 +55,9 @@ app.add_typer(cluster_app, name="cluster")
 app.add_typer(admin_app, name="admin")
 app.add_typer(deals_app)
 app.add_typer(deploy_app)
-app.command(epilog=examples("carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem"))(serve)
+app.command(
+    epilog=examples("carpet-server serve --host 0.0.0.0", "carpet-server serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem")
+)(serve)
 
 
 def _version(wanted: bool) -> None:

@@ -51,7 +51,7 @@ def db_check(database: DatabaseOption = None) -> None:
     typer.echo(f"sound: {checked.where}, schema {checked.schema}: {counts}")
 
 
-@db_app.command("backup", epilog="Example: carpet-server db backup races-monday.sqlite3")
+@db_app.command("backup", epilog="Example: carpet-server db backup monday.sqlite3")
 def db_backup(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; the file must not exist yet.")],
     database: DatabaseOption = None,
@@ -65,7 +65,8 @@ def db_backup(
 
 
 @db_app.command(
-    "restore", epilog=examples("carpet-server db restore races-monday.sqlite3 --database postgresql://carpet@db.example/carpet")
+    "restore",
+    epilog=examples("carpet-server db restore monday.sqlite3", "carpet-server db restore monday.sqlite3 --database postgresql://db/carpet"),
 )
 def db_restore(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="What db backup wrote.")],
@@ -83,7 +84,7 @@ def db_restore(
     db_check(database)
 
 
-@db_app.command("upgrade", epilog=examples("carpet-server db upgrade --database postgresql://carpet@db.example/carpet"))
+@db_app.command("upgrade", epilog=examples("carpet-server db upgrade --database postgresql://db/carpet"))
 def db_upgrade(database: DatabaseOption = None) -> None:
     """Bring the tables to this program's version.
 

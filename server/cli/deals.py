@@ -118,7 +118,7 @@ def _judgement(record: Record, number: int, judgement: Judgement) -> dict[str, o
     }
 
 
-@deals_app.command(epilog=examples("carpet-server winrate carpet --deals 1000 --bots random,greedy,deep --bot-deals 100"))
+@deals_app.command(epilog=examples("carpet-server winrate carpet --deals 1000 --bots greedy,deep"))
 def winrate(
     rules: RulesArgument,
     deals: Annotated[int, typer.Option(metavar="N", min=1, max=2**32, help="Deals to look at.")],

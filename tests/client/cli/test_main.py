@@ -321,6 +321,11 @@ def test_the_list_of_commands_has_one_line_for_each(capsys: pytest.CaptureFixtur
     listed = run(capsys, "--help").out
     for name in COMMANDS:
         assert f"  {name:<12}{COMMANDS[name][1]}\n" in listed
+    assert _too_wide(listed) == []
+
+
+def _too_wide(told: str) -> list[str]:
+    return [line for line in told.splitlines() if len(line) > 79]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -334,6 +339,7 @@ def test_the_help_of_a_command_says_what_the_list_says_and_is_not_cut(
     helps += [run(capsys, name, each, "--help").out for each in inner]
     for told in helps:
         assert "..." not in told.replace("]...", "")
+        assert _too_wide(told) == []
         assert told.isascii(), "it is printed whatever the encoding of the terminal is"
         assert not re.findall(r"^  [A-Z|]+ <.*", told, re.MULTILINE), "no types of Python behind the names of arguments"
 

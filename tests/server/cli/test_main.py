@@ -288,7 +288,8 @@ def test_no_command_is_told_of_with_half_a_sentence(command: tuple[str, ...]) ->
 
 def help_of(command: str) -> Iterator[str]:
     """The help of a command, and of all commands in it."""
-    shown = run(*command.split(), "--help", columns=80).stdout
+    # A terminal of 80 columns leaves 78 to the help.
+    shown = run(*command.split(), "--help", columns=78).stdout
     yield shown
     for inner in re.findall(r"^  ([a-z-]+)(?: {2,}\S|$)", shown.partition("Commands:\n")[2], re.MULTILINE):
         yield from help_of(f"{command} {inner}")
@@ -298,6 +299,10 @@ def test_every_help_is_printed_whatever_the_encoding_of_the_terminal_is() -> Non
     told = list(help_of(""))
     assert len(told) > 30
     assert all(each.isascii() for each in told)
+
+
+def test_no_help_is_wider_than_a_terminal() -> None:
+    assert [line for told in help_of("") for line in told.splitlines() if len(line) > 79] == []
 
 
 # ---- verify
