@@ -192,6 +192,8 @@ def test_a_code_that_was_read_out_leads_to_its_race(browser: Browser, server: st
         browser.look(width=320, height=640)
         browser.expect(too_wide, [])
         browser.expect(breaches, [])
+        ends = "return new Set(['name', 'rules'].map((id) => document.getElementById(id).getBoundingClientRect().right)).size"
+        browser.expect(lambda now: now.run(ends), 1)
 
 
 def test_nobody_is_shown_the_boards_of_their_own_race_and_the_page_leads_back_to_the_seat(browser: Browser, server: str) -> None:
@@ -692,6 +694,7 @@ def tap(browser: Browser, place: str) -> None:
 def test_the_first_race_of_a_browser_teaches_until_it_is_over_or_its_player_wants_no_more_of_it(browser: Browser, server: str) -> None:
     height = "return document.querySelector('.felt').getBoundingClientRect().height"
     is_seen = "const { top, bottom } = document.querySelector('.lesson').getBoundingClientRect(); return top > 0 && bottom <= innerHeight"
+    bar = "return getComputedStyle(document.querySelector('.lesson')).borderInlineStartColor"
     for is_hidden in (False, True):
         browser.run("localStorage.clear()")
         with racing(browser, server, deal="at once") as ada:
@@ -702,11 +705,13 @@ def test_the_first_race_of_a_browser_teaches_until_it_is_over_or_its_player_want
                 browser.look(width=width, height=size)
                 browser.expect(lambda now: now.run(is_seen), True)
             browser.look()
+            assert browser.run(bar) != "rgba(0, 0, 0, 0)"
             before = browser.wait(lambda now: now.run(height), "the table")
             if is_hidden:
                 browser.press("Hide", ".lesson")
                 # Nothing moves, and the keys are the table's.
                 browser.expect_text(".lesson span", "")
+                browser.expect(lambda now: now.run(bar), "rgba(0, 0, 0, 0)")
                 browser.expect(lambda now: now.run(height), before)
                 browser.expect(lambda now: now.run("return document.activeElement.matches('.place')"), True)
                 ada.send("resign", race=ada.race, seat=ada.seat)
