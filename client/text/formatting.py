@@ -108,15 +108,16 @@ def series_name(format_: SeriesFormat, races: int) -> str:
     return {"single": "single race", "best-of": f"best of {races}", "session": f"session of {races}", "swap": "swap"}[format_]
 
 
-def score_text(series: SeriesInfo) -> str:
-    """The points: `Anna 2 : 1 Benedikt`, or unless there are two seats, `Anna 2, Benedikt 1, Clara 0`.
+def score_text(series: SeriesInfo, own: int | None = None) -> str:
+    """The points: `Anna 2 : 1 Benedikt`, or unless there are two seats, `Anna 2, Benedikt 1, Clara 0`. own: the reader's seat, told first.
 
     With nobody ahead on points, also what decides then: the cards, and before them the races forfeited, if there are any.
     """
-    names = [clean_name(seat.name) or f"seat {number}" for number, seat in enumerate(series.seats, 1)]
-    points = [seat.points for seat in series.seats]
-    cards = [seat.home for seat in series.seats]
-    forfeits = [seat.forfeits for seat in series.seats]
+    seats = sorted(enumerate(series.seats), key=lambda pair: pair[0] != own)
+    names = [clean_name(seat.name) or f"seat {number + 1}" for number, seat in seats]
+    points = [seat.points for _, seat in seats]
+    cards = [seat.home for _, seat in seats]
+    forfeits = [seat.forfeits for _, seat in seats]
     # With nobody ahead on points, or before the end of a swap, the points say nothing.
     tied = points.count(max(points, default=0)) > 1
     if len(names) == 2:
@@ -140,17 +141,17 @@ def series_sentence(series: SeriesInfo, half: Sequence[SeatState] = (), *, own: 
         # Nothing else says how the first race ended: its result is told with that of the second.
         return f"Race 1 of the swap is over{_half_ended(series, half)}."
     if not series.over:
-        return f"{score_text(series)}, {name}, race {series.raced + 1} next"
+        return f"{score_text(series, own)}, {name}, race {series.raced + 1} next"
     gone = [clean_name(seat.name) for seat in series.seats if seat.gone]
     first = [number for number, seat in enumerate(series.seats) if seat.place == 1 and not seat.gone]
     left = f"{listed(gone)} gave up the series. " if gone else ""
     if len(series.seats) == 1:
         return f"{left}The {name} is over: {score_text(series)}."
     if len(gone) == len(series.seats):
-        return f"{left}The score was {score_text(series)}."
+        return f"{left}The score was {score_text(series, own)}."
     winner = "" if len(first) != 1 else "You have" if first[0] == own else f"{clean_name(series.seats[first[0]].name)} has"
     won = f"{winner} won the {name}" if winner else f"The {name} is a draw"
-    return f"{left}{won}: {score_text(series)}."
+    return f"{left}{won}: {score_text(series, own)}."
 
 
 def _half_ended(series: SeriesInfo, half: Sequence[SeatState]) -> str:

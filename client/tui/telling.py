@@ -384,14 +384,14 @@ def _result(scene: Scene) -> News:
         return {}
     total = deck_size(scene.model.rules, room.options.rules)
     swing = outcome.turning_point(room)
-    lines = [text_of(outcome.headline(room, result.runs_of(scene.model, room)))]
+    lines = [*map(text_of, outcome.titles(room, WIDE, result.runs_of(scene.model, room)))]
     for number, seat in sorted(enumerate(room.ended), key=lambda pair: pair[1].place):
         name = "you" if number == room.seat else clean_name(seat.name)
         last = f"the last at {outcome.counted_at(seat) / 1000:.1f} s, " if outcome.counted_at(seat) else ""
         ended = f"{counted(seat.plies, 'move')}, {word_among(seat, room.ended)}"
         lines.append(f"{seat.place}. {name}: {seat.home} of {total} home, {last}{ended}.")
     lines += [outcome.turning_sentence(swing)] if swing is not None else []
-    lines += map(text_of, [*outcome.score_lines(room, WIDE), *outcome.rating_lines(scene, room, WIDE)])
+    lines += map(text_of, [*outcome.score_lines(room, WIDE, below_titles=True), *outcome.rating_lines(scene, room, WIDE)])
     lines += [clean_chat(scene.ui.standing)] if scene.ui.standing else []
     if room.record is None:
         lines.append(result.closed_sentence(scene.model, room))

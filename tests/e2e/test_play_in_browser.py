@@ -951,6 +951,14 @@ def test_what_was_meant_for_the_table_as_a_race_of_a_series_ended_does_not_give_
         browser.press("Ready")
         browser.wait_for_text(".seats", "(you) ready")
         browser.expect_texts(".ending", [])
+        ada.race += 1
+        ada.ready()
+        ada.start()
+        ada.send("resign", race=ada.race, seat=ada.seat)
+        # Who won the series goes before who won its last race, and one's own points before the other's.
+        told = browser.wait_for_text(".ending h2", "You have won the best of 3: ")
+        assert told.endswith(f" 2 : 0 {ada.name}.")
+        browser.expect_text(".ending h2 ~ p:not([hidden], .flourish)", "You won!")
 
 
 def buttons_are_above(height: int, now: Page) -> bool:

@@ -41,6 +41,13 @@ def headline(room: RoomModel, runs: Runs | None = None) -> Line:
     return [("title", f"{close}{name} won{by}.")]
 
 
+def titles(room: RoomModel, width: int, runs: Runs | None = None) -> list[Line]:
+    """What stands first: once a series is over, who won it, if a line has room for that, and who won its last race. runs: as above."""
+    series = _series_lines(room, width) if room.series is not None and room.series.over else []
+    race = headline(room, runs)
+    return [*series, race] if len(series) == 1 else [race, *series]
+
+
 def _against_ghosts(room: RoomModel, own: SeatRecord, runs: Runs | None) -> str:
     """How a run compares with those that it was raced against; empty if there were none, or not all of several are known to their end."""
     ghosts = [_ghost_end(room, number, runs) for number in range(len(room.ghosts))]
@@ -140,9 +147,11 @@ LARGEST = {" ": 3, "1": 4, "i": 3, "m": 6, "w": 6, "W": 6}
 
 
 def large_headline(scene: Scene, room: RoomModel, width: int) -> Picture:
-    """The good news in large letters: `WON by 9 cards`. Empty for a beaten player, and if it does not fit."""
+    """The good news in large letters: `WON by 9 cards`. Empty for whoever was beaten, in the race or the series, and if it does not fit."""
     seats, own = room.ended, room.seat
     if own is None or not 0 <= own < len(seats) or seats[own].place != 1:
+        return EMPTY
+    if room.series is not None and room.series.over and room.series.seats[own].place != 1:
         return EMPTY
     shared = sum(seat.place == 1 for seat in seats) > 1
     alone = "ALL HOME" if seats[own].state == "won" else ""
@@ -231,12 +240,16 @@ def places_table(scene: Scene, room: RoomModel, width: int, total: int, runs: Ru
     return lines
 
 
-def score_lines(room: RoomModel, width: int) -> list[Line]:
-    """The score of the race's series, and what everybody has won here by now."""
-    told = [series_sentence(room.series, own=room.seat)] if room.series is not None else []
-    if room.series is None or room.series.over:
-        told.append(won_sentence(room))
-    return [[("title", line)] for text in told if text for line in wrap_text(text, width)]
+def score_lines(room: RoomModel, width: int, *, below_titles: bool = False) -> list[Line]:
+    """The score of the race's series, and what everybody has won here by now. below_titles: without what `titles` says of the series."""
+    is_over = room.series is None or room.series.over
+    won = wrap_text(won_sentence(room), width) if is_over else []
+    return [*([] if below_titles and is_over else _series_lines(room, width)), *([("title", line)] for line in won if line)]
+
+
+def _series_lines(room: RoomModel, width: int) -> list[Line]:
+    told = wrap_text(series_sentence(room.series, own=room.seat), width) if room.series is not None else []
+    return [[("title", line)] for line in told]
 
 
 def rating_lines(scene: Scene, room: RoomModel, width: int, *, without: int | None = None) -> list[Line]:

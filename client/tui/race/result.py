@@ -18,12 +18,12 @@ from client.tui.keymap import LEAVE, TALK, Binding, Command, Keys
 from client.tui.lobby import daily
 from client.tui.race.outcome import (
     banner,
-    headline,
     large_headline,
     places_table,
     raced,
     rating_lines,
     score_lines,
+    titles,
     turning_point,
 )
 from client.tui.replay_state import opened_at
@@ -80,7 +80,9 @@ def _view(scene: Scene, size: Size) -> Picture:
     keys = foot(KEYS, scene.theme, width, without=_refused(scene), labels=_labels(scene))
     feet = (shifted(remarks(scene, width - margin, 2), margin - 1), keys)
     within = inner - 4
-    table = [*places_table(scene, room, within, total, runs_of(scene.model, room)), *score_lines(room, within)]
+    runs = runs_of(scene.model, room)
+    title, *more = titles(room, within - 2, runs)
+    table = [*more, *places_table(scene, room, within, total, runs), *score_lines(room, within, below_titles=True)]
     record = room.record
     verdict_lines = deal_lines(scene, room, record, inner, total) if record is not None else []
     reads = scene.ui.details or scene.ui.review is not None
@@ -109,7 +111,7 @@ def _view(scene: Scene, size: Size) -> Picture:
     else:
         rows = max(min(free, MOST_PLOT), 3)
         parts.append(_panel(race_curves(scene, room, within, rows, area=True), within, free))
-    title = [*headline(room, runs_of(scene.model, room)), *(raced(room) if large.height else [])]
+    title = [*title, *(raced(room) if large.height and not more else [])]
     frame = framed(shifted(stacked(*parts), 1), scene.theme, inner - 2, role="faint", title=title, below=_named(scene, record))
     below = [hit(block(verdict_lines), Do(Command.DETAILS), inner)]
     if scene.still:

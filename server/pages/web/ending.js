@@ -42,7 +42,7 @@ export class Ending {
     this.again = button("Another race", again, { class: "main-button" });
     this.leave = button("Leave", leave);
     this.asked = element("p", { class: "note" });
-    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.flourish, this.places, this.series, this.won, this.runs, this.asked,
+    this.node = element("section", { class: "ending", "aria-labelledby": "ending" }, this.heading, this.flourish, this.series, this.places, this.won, this.runs, this.asked,
       element("p", { class: "actions" }, this.again, this.leave), this.plot.node, this.verdict, this.proof, this.linkPart);
   }
 
@@ -58,7 +58,11 @@ export class Ending {
     this.#noteRace(`${room.code} ${finished.race}`);
     this.series.hidden = !series;
     this.runs.hidden ||= room.shared === null;
-    if (series) setText(this.series, seriesSentence(series, room.phase));
+    // Once a series is over, who won it goes before who won its last race.
+    const told = [headline(ended, room.seat), ...(series ? [seriesSentence(series, room.phase, room.seat)] : [])];
+    const [first, second = ""] = series?.over ? told.reverse() : told;
+    setText(this.heading, first);
+    setText(this.series, second);
     const won = series && !series.over ? "" : wonSentence(room);
     this.won.hidden = !won;
     setText(this.won, won);
@@ -67,7 +71,6 @@ export class Ending {
     if (key === this.#shown) return;
     this.#shown = key;
     this.#points = finished.curves.get(room.seat) ?? [];
-    setText(this.heading, headline(ended, room.seat));
     const order = ended.map((seat, number) => ({ ...seat, number, rating: ratings[number] })).sort((one, other) => one.place - other.place);
     this.places.replaceChildren(...order.map((seat) => element("li", { value: String(seat.place) }, nameOf(seat.name), seat.number === room.seat ? " (you)" : "",
       `: ${homeText(seat)} · ${endWord(seat, ended)}`, ...ratingChange(seat.rating))));

@@ -7,20 +7,21 @@ export function seriesName({ format, races }) {
   return { "best-of": `best of ${races}`, session: `session of ${races}`, swap: "swap" }[format] ?? "";
 }
 
-/** How the series stands, in one sentence. phase: of its race that is open. */
-export function seriesSentence(series, phase) {
+/** How the series stands, in one sentence. phase: of its race that is open. own: the reader's seat, whose points are told first. @param {number | null} own */
+export function seriesSentence(series, phase, own = null) {
   const name = seriesName(series);
   const title = capitalised(name);
   const gone = series.seats.filter((seat) => seat.gone).map((seat) => clean(seat.name));
   const left = gone.length ? `${listed(gone)} gave up the series. ` : "";
   if (series.over) {
-    if (gone.length === series.seats.length) return `${left}The score was ${score(series)}.`;
+    if (gone.length === series.seats.length) return `${left}The score was ${score(series, own)}.`;
     const first = series.seats.filter((seat) => seat.place === 1 && !seat.gone);
-    return `${left}${first.length === 1 ? `${clean(first[0].name)} has won the ${name}` : `The ${name} is a draw`}: ${score(series)}.`;
+    const winner = first.length !== 1 ? "" : first[0] === series.seats[own] ? "You have" : `${clean(first[0].name)} has`;
+    return `${left}${winner ? `${winner} won the ${name}` : `The ${name} is a draw`}: ${score(series, own)}.`;
   }
   const coming = series.raced + 1;
   const when = { waiting: "is next", countdown: "is about to start", racing: "is being run", over: "is over" }[phase] ?? "";
-  return series.raced === 0 ? `${title}. Race 1 ${when}.` : `${title}: ${score(series)}. Race ${phase === "over" ? series.raced : coming} ${when}.`;
+  return series.raced === 0 ? `${title}. Race 1 ${when}.` : `${title}: ${score(series, own)}. Race ${phase === "over" ? series.raced : coming} ${when}.`;
 }
 
 /** "Races won here: 2 by Anna, 1 by Benedikt.", the one that is over included; nothing while none of these players has won any. */
@@ -29,8 +30,10 @@ export function wonSentence({ wonByNow, series, seats }) {
   return wonByNow.some(Boolean) ? `${series ? "Series" : "Races"} won here: ${counts.join(", ")}.` : "";
 }
 
-/** The points: "Anna 2 : 1 Benedikt", or "Anna 2, Benedikt 1, Clara 0". With nobody ahead on points, also what decides then. */
-function score({ seats }) {
+/** The points: "Anna 2 : 1 Benedikt", or "Anna 2, Benedikt 1, Clara 0"; own: the seat told first. With nobody ahead on points, also what decides then. */
+function score({ seats: inOrder }, own) {
+  const mine = inOrder[own];
+  const seats = mine ? [mine, ...inOrder.filter((seat) => seat !== mine)] : inOrder;
   const [one, other] = seats;
   const isTied = seats.filter(({ points }) => points === Math.max(...seats.map((seat) => seat.points))).length > 1;
   if (seats.length === 2) {

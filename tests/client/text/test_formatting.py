@@ -96,6 +96,22 @@ def test_the_end_of_a_series_is_said_with_what_decided_it(series: SeriesInfo, se
     assert reading.series_sentence(series) == sentence
 
 
+OWN_FIRST = [
+    (scored(("Anna", 0, 0, 60), ("Bert", 2, 0, 70), winner=1), "You have won the best of 3: Bert 2 : 0 Anna."),
+    (scored(("Anna", 1, 0, 60), ("Bert", 1, 0, 50), winner=0), "Anna has won the best of 3: Bert 1 : 1 Anna (50 : 60 cards)."),
+    (
+        scored(("Anna", 0, 0, 40), ("Bert", 1, 0, 50), ("Clara", 2, 0, 60), winner=2),
+        "Clara has won the best of 3: Bert 1, Anna 0, Clara 2.",
+    ),
+    (changed(scored(("Anna", 1, 0, 60), ("Bert", 0, 0, 50), winner=0), raced=1, over=False), "Bert 0 : 1 Anna, best of 3, race 2 next"),
+]
+
+
+@pytest.mark.parametrize(("series", "sentence"), OWN_FIRST)
+def test_a_player_reads_their_own_points_first(series: SeriesInfo, sentence: str) -> None:
+    assert reading.series_sentence(series, own=1) == sentence
+
+
 HALVES: list[tuple[tuple[SeatState, ...], str]] = [
     ((), "Race 1 of the swap is over. Cards home: Anna 48, Benedikt 33."),
     (("out-of-time", "out-of-time"), "Race 1 of the swap is over, time is up. Cards home: Anna 48, Benedikt 33."),

@@ -15,7 +15,7 @@ from client.replay.own_server import GameReview
 from client.state.evidence import Evidence
 from client.state.room import RoomModel
 from client.tui.actions import Copy, Key
-from client.tui.race.outcome import headline, places_table
+from client.tui.race.outcome import headline, large_headline, places_table, titles
 from client.tui.race.result import ASKED_STANDS_MS
 from client.tui.scene import scene_of
 from client.tui.start import UiSettings
@@ -544,6 +544,19 @@ async def test_how_the_first_race_of_a_swap_ended_is_said_and_again_to_a_player_
         assert run.screen.shows("Race 1 of the swap is over, time is up. Cards home:")
         await run.say(Lost("", retry_in_ms=1000), UP, scenes.welcome(room=scenes.CODE), scenes.next_race(8, half), Back())
         assert run.screen.shows("Race 1 of the swap is over, time is up. Cards home:")
+
+
+@pytest.mark.parametrize(
+    ("points", "won"),
+    [((2, 1), "You have won the best of 5: Anna 2 : 1 Benedikt."), ((1, 2), "Benedikt has won the best of 5: Anna 1 : 2 Benedikt.")],
+)
+def test_who_won_a_series_goes_before_who_won_its_last_race(points: tuple[int, int], won: str) -> None:
+    model = scenes.reduced(scenes.over(), Scored(version=12, series=scenes.standing(points, 3, over=True), record=None), now_ms=144_000)
+    assert model.room is not None
+    assert titles(model.room, 70) == [[("title", won)], [("title", "You won by 15 cards!")]]
+    # The line has no room for it.
+    assert titles(model.room, 40)[0] == [("title", "You won by 15 cards!")]
+    assert bool(large_headline(scene_of(model, Ui(), 0), model.room, 98).height) is (points[0] > points[1])
 
 
 async def test_the_record_of_the_first_race_of_a_swap_is_kept_when_it_is_told_and_before_that_of_the_second() -> None:

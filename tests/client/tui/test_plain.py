@@ -35,6 +35,7 @@ from protocol.room_events import (
     RematchAsked,
     Result,
     Said,
+    Scored,
     Seated,
     Started,
     Unseated,
@@ -308,6 +309,15 @@ def test_in_a_series_the_score_waits_for_the_series_to_be_counted() -> None:
     # They are ready: what the client keeps as evidence is of the next race now, and says nothing of the one before.
     told.model = scenes.reduced(model, ReadySent(scenes.NONCES[0]))
     assert told.tell() == []
+
+
+def test_a_series_that_is_over_is_told_before_its_last_race() -> None:
+    told = Telling(scenes.racing())
+    told.model = scenes.reduced(scenes.over(), Scored(version=12, series=scenes.standing((3, 1), 4, over=True), record=None))
+    lines = told.tell()
+    at = lines.index("You have won the best of 5: Anna 3 : 1 Benedikt.")
+    assert lines[at + 1] == "You won by 15 cards!"
+    assert sum("best of 5" in line for line in lines) == 1
 
 
 def test_the_same_refusal_is_told_again_at_another_line() -> None:

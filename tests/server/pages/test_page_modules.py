@@ -40,7 +40,7 @@ from server.lobby.lobby import changes
 from server.race.view import see
 from server.rules.catalogue import RULE_SETS, describe
 from tests.client import runs, scenes
-from tests.client.text.test_formatting import SCORES, WON, ended
+from tests.client.text.test_formatting import OWN_FIRST, SCORES, WON, ended
 from tests.conftest import NO_NODE
 
 pytestmark = pytest.mark.slow
@@ -1737,10 +1737,12 @@ def test_the_lobby_is_kept_up_by_what_has_changed() -> None:
 def test_the_end_of_a_series_is_said_with_what_decided_it_as_in_the_terminal() -> None:
     script = """
         const { seriesSentence } = await import(`${web}/series.js`);
-        console.log(JSON.stringify(given.map((series) => seriesSentence(series, "over"))));
+        console.log(JSON.stringify(given.map(([series, own]) => seriesSentence(series, "over", own))));
     """
     told, sentences = zip(*(case.values for case in SCORES), strict=True)
-    assert node(script, msgspec.to_builtins(told)) == list(sentences)
+    own_told, own_sentences = zip(*(case for case in OWN_FIRST if case[0].over), strict=True)
+    given = [*((series, None) for series in told), *((series, 1) for series in own_told)]
+    assert node(script, msgspec.to_builtins(given)) == [*sentences, *own_sentences]
 
 
 def test_what_each_has_won_in_a_room_is_said_as_in_the_terminal() -> None:
