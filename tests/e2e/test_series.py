@@ -132,10 +132,11 @@ def test_best_of_three_is_raced_by_keys_in_two_terminals(tmp_path: Path) -> None
             anna.wait_for("You won")
             bert.wait_for("anna won")
             if race == 1:
-                for player in (anna, bert):
-                    player.wait_for("anna 1 : 0 bert, best of 3, race 2 next")
+                anna.wait_for("anna 1 : 0 bert, best of 3, race 2 next")
+                bert.wait_for("bert 0 : 1 anna, best of 3, race 2 next")
+        anna.wait_for("You have won the best of 3: anna 2 : 0 bert.")
+        bert.wait_for("anna has won the best of 3: bert 0 : 2 anna.")
         for player in (anna, bert):
-            player.wait_for(f"{'You have' if player is anna else 'anna has'} won the best of 3: anna 2 : 0 bert.")
             player.wait_for("r: rematch, another series against the same players")
         for player in (anna, bert):
             player.type("q")
