@@ -38,7 +38,7 @@ def board_lines(runs: Runs, *, rows: int | None = None) -> list[tuple[bool, str]
     shown = list(runs.rows if rows is None else runs.rows[: max(rows - 1, 1)])
     if runs.own is not None and runs.own not in shown:
         shown = [*(shown[:-1] if rows is not None and len(shown) >= rows - 1 and len(shown) > 1 else shown), runs.own]
-    headings = ("place", "player", "home", "time", "beats", *(("days", "won") if with_days else ()), "ended")
+    headings = ("place", "player", "home", "time", "beats", *(("in a row",) if with_days else ()), "ended")
     widths = {0: 5, 1: 20, 2: 4, 3: 8, 4: 5}
     lines = table_lines(headings, [_row(row, with_days) for row in shown], right={0, *range(2, len(headings) - 1)}, widths=widths)
     return [(False, lines[0]), *((row == runs.own, line) for row, line in zip(shown, lines[1:], strict=True))]
@@ -71,7 +71,7 @@ def _row(row: RunRow, with_days: bool) -> tuple[str, ...]:
         str(row.home),
         clock_text(row.ended_at_ms if row.state == "won" else row.home_at_ms),
         "-" if row.beats is None else f"{row.beats} %",
-        *((str(row.days), str(row.days_won)) if with_days else ()),
+        *((str(row.days),) if with_days else ()),
         end_word(row.state),
     )
 

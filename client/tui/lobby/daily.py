@@ -79,9 +79,10 @@ def _sentences(runs: Runs) -> list[str]:
         said = ["Enter begins your run, or goes on with it. You have one try, and its clock does not stop if you leave."]
     else:
         placed = f"You came {ordinal(own.place)} of {runs.runs}." if runs.runs > 1 else "Yours is the only run so far."
-        streak = f" That makes {counted(own.days, 'day')} in a row." if own.days > 1 else ""
+        won = f", the last {own.days_won} with every card home" if own.days_won > 1 else ""
+        streak = f" That makes {counted(own.days, 'day')} in a row{won}." if own.days > 1 else ""
         said = [f"{placed}{streak} The next deal comes at midnight UTC."]
-        said.append("Beats: how many of the other runs; days: in a row; won: days in a row with every card home.")
+        said.append("Beats: how many of the other runs; in a row: how many days.")
     return said if runs.secret is not None else [*said, f"The shuffle stays secret until {moment_text(runs.reveals_at_ms)} UTC."]
 
 

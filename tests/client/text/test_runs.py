@@ -31,8 +31,8 @@ def challenge(**fields: object) -> ChallengeInfo:
 def test_a_board_has_a_line_a_run_best_first_with_ones_own_marked() -> None:
     lines = board_lines(runs.board())
     assert [own for own, _ in lines] == [False, False, True, False]
-    assert lines[0][1].split() == ["place", "player", "home", "time", "beats", "days", "won", "ended"]
-    assert lines[1][1].split() == ["1", "Benedikt", "52", "2:17.3", "100", "%", "11", "1", "all", "home"]
+    assert lines[0][1].split() == ["place", "player", "home", "time", "beats", "in", "a", "row", "ended"]
+    assert lines[1][1].split() == ["1", "Benedikt", "52", "2:17.3", "100", "%", "11", "all", "home"]
     assert max(len(line) for _, line in board_lines(runs.board(runs=100))) <= 76
 
 

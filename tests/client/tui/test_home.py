@@ -453,6 +453,9 @@ async def test_who_has_had_their_run_of_the_day_sees_its_board_and_asks_for_no_o
         assert board.own is not None
         await run.say(board)
         assert run.screen.shows(f"You came {ordinal(board.own.place)} of {board.runs}. That makes {board.own.days} days in a row.")
+        await run.say(replace(board, own=replace(board.own, days_won=3)))
+        assert run.screen.shows("days in a row, the last 3 with every card home.")
+        await run.say(board)
         # It may be of yesterday, so the server is asked all the same.
         await run.give("enter")
         assert run.link.taken() == [RunDaily(rules="carpet", ref=DAILY_REFERENCE)]
