@@ -171,6 +171,8 @@ def from_json(text: str | bytes) -> Record:
     """Read a record back. Raises a `BadRecord` that names the wrong field; checks only size, types and the format number."""
     if len(text) > LONGEST_RECORD:
         raise BadRecord(f"it is larger than {LONGEST_RECORD // 2**20} MiB")
+    if not text:
+        raise BadRecord("not a record of a race: it is empty")
     try:
         # The number first: a newer record may have any shape, and the reader should be told that it is newer, not that a field is missing.
         newest = msgspec.json.decode(text, type=_Versioned).format

@@ -104,9 +104,9 @@ def _check_entry(source: str) -> None:
     if not entries:
         return
     if told.commitment not in {entry.commitment for entry in entries}:
-        fail("not a true tournament: when you checked in, it had committed to other shuffles")
+        fail("not a true tournament: when you checked in, it had committed to other shuffles.")
     if not {entrant.nonce for entrant in told.entrants} & {entry.nonce for entry in entries}:
-        fail("what you gave when you checked in here is not in its shuffles: that is true only if you had checked in elsewhere before")
+        fail("what you gave when you checked in here is not in its shuffles: that is true only if you had checked in elsewhere before.")
     print_text("yours: what you gave when you checked in is in the shuffles, which were committed to before")
 
 
@@ -140,7 +140,7 @@ def _check_day(source: str) -> None:
     if places:
         print_text(f"the day's: it is the deal of {date} that you were shown the commitment of, at {places[0]}")
     elif seen:
-        fail(f"not the deal of {date}: what you were shown of that day at {', '.join(map(clean_chat, seen))} is another commitment")
+        fail(f"not the deal of {date}: what you were shown of that day at {', '.join(map(clean_chat, seen))} is another commitment.")
     else:
         print_text(f"not checked: whether it is the deal that others had on {date}, since you were not shown its commitment then")
 
@@ -369,9 +369,7 @@ def _read(source: str) -> Record:
     try:
         return from_json(document)
     except BadRecord as error:
-        why = clean_chat(str(error)).removeprefix("not a record of a race: ")
-        which = source if source != "-" else "Standard input"
-        raise NoRecord(f"{which} does not hold the record of a race: {why if document else 'it is empty'}.") from error
+        raise NoRecord(f"{'standard input' if source == '-' else source}: {clean_chat(str(error))}.") from error
 
 
 def _ask_server(arguments: list[str]) -> int:

@@ -38,8 +38,9 @@ def say(sentence: str) -> None:
 
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
-    """Say what is wrong on standard error, and end."""
-    typer.echo(folded(f"{program()}: {_one_line(sentence)}", sys.stderr), err=True)
+    """Say what is wrong on standard error, and end. `carpet` ends its sentences with a full stop, also where it has this one checked."""
+    stop = "." if program() != SERVER_PROGRAM and sentence[-1] not in ".?!" else ""
+    typer.echo(folded(f"{program()}: {_one_line(sentence)}{stop}", sys.stderr), err=True)
     raise typer.Exit(status)
 
 
@@ -90,7 +91,7 @@ def read_document(file: str) -> bytes:
         with Path(file).open("rb") as opened:
             return opened.read(LONGEST_RECORD + 1)
     except OSError as error:
-        fail(f"cannot read {file}: {error.strerror}")
+        fail(f"{file} cannot be read: {error.strerror}")
 
 
 def true_record(file: str) -> Record:

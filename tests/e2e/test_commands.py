@@ -104,12 +104,14 @@ def test_a_damaged_file_of_names(url: str, tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_none(tmp_path: Path) -> None:
-    missing = carpet(tmp_path, "verify", str(tmp_path / "none.json"))
-    assert missing.status == 1
-    assert missing.sentence == f"carpet: cannot read {tmp_path / 'none.json'}: No such file or directory"
-    empty = carpet(tmp_path, "verify", "-")
-    assert empty.status == 1
-    assert empty.sentence.startswith("carpet: standard input: not a record of a race: ")
+    # Whether the server's part of the installation reads it or the player's own.
+    for command in (("verify",), ("replay", "--text")):
+        missing = carpet(tmp_path, *command, str(tmp_path / "none.json"))
+        assert missing.status == 1
+        assert missing.sentence == f"carpet: {tmp_path / 'none.json'} cannot be read: No such file or directory."
+        empty = carpet(tmp_path, *command, "-")
+        assert empty.status == 1
+        assert empty.sentence == "carpet: standard input: not a record of a race: it is empty."
 
 
 def test_a_player_is_asked_for_their_name_once_and_not_to_watch(url: str, tmp_path: Path) -> None:

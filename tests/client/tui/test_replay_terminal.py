@@ -103,10 +103,10 @@ def test_without_a_file_it_is_the_last_race(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "does not hold the record of a race: Object missing required field `format`."),
+        ("{}", "/race.json: not a record of a race: Object missing required field `format`."),
         (to_json(structs.replace(RECORD, ended_at_ms=5)), "That record is not true: ended_at_ms is not"),
         (to_json(sealed(structs.replace(RECORD, rules="\x1b[2Jchess"))), "That record is not true: "),
-        ("x" * (8 * 2**20 + 1), "does not hold the record of a race: it is larger than 8 MiB."),
+        ("x" * (8 * 2**20 + 1), "/race.json: it is larger than 8 MiB."),
     ],
 )
 def test_what_is_no_true_record_is_said_before_any_screen(tmp_path: Path, text: str, said: str) -> None:

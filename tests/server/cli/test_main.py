@@ -429,10 +429,10 @@ def test_what_is_longer_than_any_record_is_not_read_to_its_end(tmp_path: Path) -
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    result = run("verify", str(tmp_path / "missing.json"))
+    result = run("verify", missing := str(tmp_path / "missing.json"))
     assert result.exit_code == 1
-    assert "cannot read" in complaint(result)
-    assert "cannot read" in complaint(run("verify", str(tmp_path)))
+    assert complaint(result) == f"carpet-server: {missing} cannot be read: No such file or directory"
+    assert "cannot be read" in complaint(run("verify", str(tmp_path)))
 
 
 # ---- serve, as a process
