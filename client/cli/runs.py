@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from typer.core import TyperGroup
 
 from client.cli.ending import FAILED, MISUSED, fail
-from client.cli.options import URL_HELP, Json, Name, Url, address_of, code_of, with_looks
+from client.cli.options import URL_HELP, Json, Name, Rules, Url, address_of, code_of, with_looks
 from client.cli.running import need_terminal, print_json, print_sentence, run, visit
 from client.connection.address import Address
 from client.connection.errors import RequestRefused
@@ -52,19 +52,17 @@ class RunUnlessNamed(TyperGroup):
 daily_app = typer.Typer(
     name="daily",
     cls=RunUnlessNamed,
-    help="Run the deal of the day, the same for everybody.\n\n"
-    "carpet daily [SERVER] [RULES]: one run a day, and then you see how others did.",
-    epilog=examples("carpet daily carpet.example", "carpet daily carpet.example crazy-quilt", "carpet daily board carpet.example"),
+    help="Run the deal of the day, the same for everybody.\n\ncarpet daily [SERVER]: one run a day, and then you see how others did.",
+    epilog=examples("carpet daily carpet.example", "carpet daily carpet.example --rules crazy-quilt", "carpet daily board carpet.example"),
     rich_markup_mode=None,
 )
 
 MaybeUrl = Annotated[
     str | None, typer.Argument(metavar="SERVER", help=f"{URL_HELP} [default: the only one that you have been at]", show_default=False)
 ]
-Rules = Annotated[str, typer.Argument(metavar="RULES", help="The rule set, such as carpet-free.")]
 
 
-@daily_app.command(_RUN, epilog="Example: carpet daily carpet.example carpet-free")
+@daily_app.command(_RUN, epilog="Example: carpet daily carpet.example --rules carpet-free")
 @with_looks()
 def run_daily(
     url: MaybeUrl = None,
@@ -84,9 +82,7 @@ def run_daily(
     visit(address, RunDaily(rules=rules), name, settings)
 
 
-@daily_app.command(
-    "board", epilog=examples("carpet daily board carpet.example", "carpet daily board carpet.example carpet --date 2026-11-20")
-)
+@daily_app.command("board", epilog=examples("carpet daily board carpet.example", "carpet daily board carpet.example --date 2026-11-20"))
 def daily_board(
     url: MaybeUrl = None,
     rules: Rules = "carpet",
@@ -180,7 +176,7 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id of the challenge, 
 @challenge_app.command(epilog="Example: carpet challenge create carpet.example --rules carpet-free --days 3")
 def create(
     url: Url,
-    rules: Annotated[str, typer.Option(metavar="ID", help="The rule set, such as carpet-free or crazy-quilt.")] = "carpet",
+    rules: Rules = "carpet",
     time_limit: Annotated[int, typer.Option(metavar="S", min=10, max=3600, help="Seconds for each run.")] = 600,
     days: Annotated[float, typer.Option(metavar="N", help="Days until it closes, from 0.042 (an hour) to 30.")] = 7,
     private: Annotated[bool, typer.Option("--private", help="Do not list it: only its id finds it.")] = False,

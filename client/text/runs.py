@@ -59,7 +59,8 @@ def run_line(runs: Runs, rules: str, cards: int, server: str, *, points: Points 
     course = f"{strip(counts, 0, cards, ascii_only=ascii_only)} " if points else ""
     home = f"{course}{own.home}/{cards} in {clock_text(took_ms)}"
     days = f", {counted(own.days, 'day')} in a row" if own.days > 1 else ""
-    way = ["daily", server, clean_name(runs.rules)] if runs.kind == "daily" else ["challenge", "run", server, clean_name(runs.id)]
+    is_daily = runs.kind == "daily"
+    way = ["daily", server, "--rules", clean_name(runs.rules)] if is_daily else ["challenge", "run", server, clean_name(runs.id)]
     come = f" Your turn: {shlex.join(['carpet', *way])}" if server else ""
     return f"Carpet Race, {what}, {clean_name(rules)}: {home}, place {own.place} of {runs.runs}{days}.{come}"
 

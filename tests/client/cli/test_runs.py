@@ -76,13 +76,13 @@ def test_verify_fails_where_a_secret_is_not_the_one_that_was_committed_to(capsys
 def test_a_board_is_asked_for_as_anybody_by_a_stranger(capsys: pytest.CaptureFixture[str], server: PageServer, folder: Path) -> None:
     unseen = page(msgspec.json.encode(runs.board(shown=False, rows=(), own=None)))
     server.script = lambda target: days() if target == "/daily.json" else unseen
-    ran = run(capsys, "daily", "board", server.url, "crazy-quilt")
+    ran = run(capsys, "daily", "board", server.url, "--rules", "crazy-quilt")
     assert ran.status == 0
     assert ran.out.startswith("The deal of 2026-11-21, carpet: 3 runs so far.\nYou see the runs once")
     assert server.asked[-1] == "/daily/2026-11-21/crazy-quilt.json"
     # On the way the commitments were kept.
     assert set(CommitmentStore(folder).seen(server.url)) == set(SECRETS)
-    run(capsys, "daily", "board", server.url, "carpet", "--date", "2026-11-20")
+    run(capsys, "daily", "board", server.url, "--date", "2026-11-20")
     assert server.asked[-1] == "/daily/2026-11-20/carpet.json"
 
 
@@ -112,7 +112,10 @@ def test_what_the_server_refuses_is_its_sentence(capsys: pytest.CaptureFixture[s
             "'12' is not the id of a challenge: it is six letters, as carpet challenge list shows them.",
         ),
         (("challenge", "create", "localhost", "--days", "31"), "--days takes a number from 0.042 (an hour) to 30."),
-        (("daily", "localhost"), "carpet daily needs a terminal, and there is none here; carpet demo shows a race in plain text."),
+        (
+            ("daily", "localhost", "--rules", "twenty"),
+            "carpet daily needs a terminal, and there is none here; carpet demo shows a race in plain text.",
+        ),
     ],
 )
 def test_what_was_typed_is_judged_before_anybody_is_asked(

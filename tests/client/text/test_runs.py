@@ -87,7 +87,7 @@ def test_a_run_is_told_to_others_in_a_line_that_says_nothing_of_the_deal_and_how
     daily, challenge = runs.board(), runs.board("challenge")
     told = "Carpet Race, deal of 2026-11-21, Carpet: 51/52 in 2:14.6, place 2 of 3, 10 days in a row."
     assert run_line(daily, "Carpet", 52, "") == told
-    assert run_line(daily, "Carpet", 52, "carpet.example") == f"{told} Your turn: carpet daily carpet.example carpet"
+    assert run_line(daily, "Carpet", 52, "carpet.example") == f"{told} Your turn: carpet daily carpet.example --rules carpet"
     points = ((0, 4), (30_000, 20), (100_000, 40), (134_600, 51))
     with_course = run_line(daily, "Carpet", 52, "", points=points)
     assert with_course == told.replace("51/52", "▁▁▄▄▄▄▄▇▇█ 51/52")
