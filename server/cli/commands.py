@@ -35,7 +35,8 @@ class PlainHelp(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """None if no command has this name."""
-        return with_plain_help(super().get_command(ctx, cmd_name))
+        command = super().get_command(ctx, cmd_name)
+        return with_plain_help(command) if command is not None else None
 
 
 app = typer.Typer(
