@@ -40,23 +40,14 @@ from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenCha
 from protocol.server_messages import CurrentView, Error, Left, ServerMessage, WaitingMatch, WaitingOver
 from protocol.text import clean_chat
 from protocol.tournament_messages import (
-    AddBot,
     AskBye,
     CheckIn,
-    CorrectResult,
     CreateTournament,
-    EndTournament,
+    DirectorRequest,
     EnterTournament,
-    ExtendCheckIn,
     FollowTournament,
     FollowTournaments,
-    GiveBye,
     LeaveTournament,
-    PairRound,
-    PauseTournament,
-    RemoveEntrant,
-    RenameEntrant,
-    StartTournament,
 )
 from protocol.views import SeatState
 from protocol.watch_messages import AskBoardsKey, Unwatch, WatchRace
@@ -97,45 +88,17 @@ class Unanswered:
     def sent(self, message: ClientMessage) -> None:
         """The message was sent on the current connection."""
         match message:
-            case Hello() | FollowLobby() | WatchRace() | Unwatch():
+            case Hello() | FollowLobby() | FollowTournaments() | FollowTournament() | WatchRace() | Unwatch():
                 return  # each connection begins with its own
             case WhoAmI() | Rename() | AskBoardsKey() | ListDailies() | OpenChallenge() | ListChallenges() | ListRuns():
                 return  # asked by commands, which would rather end than wait for another connection
-            case FollowTournaments() | FollowTournament():
-                return  # each connection begins with its own
             case EnterTournament() | LeaveTournament() | CheckIn() | AskBye():
                 return  # the tournament shows who is in it
-            case (
-                CreateTournament()
-                | StartTournament()
-                | ExtendCheckIn()
-                | PauseTournament()
-                | PairRound()
-                | CorrectResult()
-                | RemoveEntrant()
-                | RenameEntrant()
-                | GiveBye()
-                | AddBot()
-                | EndTournament()
-            ):
+            case _ if isinstance(message, CreateTournament | DirectorRequest):
                 return  # a director looks at the log before asking again
             case Say(code=code) if code is not None and code != self._code:
                 return  # chat with others who watch the race: nobody there waits for it
-            case (
-                OpenRace()
-                | JoinRace()
-                | QuickMatch()
-                | RunDaily()
-                | RunChallenge()
-                | PlayOn()
-                | LeaveRace()
-                | Ready()
-                | Move()
-                | Stop()
-                | Resign()
-                | Rematch()
-                | Say()
-            ):
+            case _ if isinstance(message, Request):
                 self._sent = [*self._sent[1 - KEPT :], _Sent(message)]
             case _:
                 assert_never(message)
