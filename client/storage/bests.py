@@ -65,27 +65,22 @@ def after_race(best: Best, record: Record, number: int) -> Best:
     return Best(tries=best.tries + 1, wins=best.wins + won, best_ms=min(times, default=None), most_home=max(best.most_home, seat.home))
 
 
-class BestsStore:
+class BestsStore(DocumentFile[Bests]):
     """The file. Adding holds the folder's lock from reading to writing, so that two terminals at once lose no race."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = DocumentFile(
+        super().__init__(
             folder / "bests.json", Bests(), failure=BestsError, what="your best times", anew="afresh", held="this race is not in it"
         )
-        self.path = self._file.path
-
-    def read(self) -> Bests:
-        """The whole document. Raises BestsError."""
-        return self._file.read()
 
     def add(self, record: Record, seat: int) -> BestChange:
         """Add a race that `counts` for this seat, unless another window has added it. Raises BestsError, and then nothing has changed."""
-        with self._file.locked():
+        with self.locked():
             bests = self.read()
             before = bests.rules.get(record.rules, Best())
             if record.digest in bests.counted:
                 return BestChange(before, before)
             after = after_race(before, record, seat)
             counted = (*bests.counted, record.digest)[-REMEMBERED:]
-            self._file.write(Bests(rules={**bests.rules, record.rules: after}, counted=counted))
+            self.write(Bests(rules={**bests.rules, record.rules: after}, counted=counted))
         return BestChange(before, after)

@@ -51,11 +51,11 @@ class DayCheck:
     seen: Seen | None
 
 
-class CommitmentStore:
+class CommitmentStore(DocumentFile[CommitmentsFile]):
     """The file. Each call reads it again, and two commands at once do not undo each other's changes."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = DocumentFile(
+        super().__init__(
             folder / "commitments.json",
             CommitmentsFile(),
             failure=CommitmentsError,
@@ -63,7 +63,6 @@ class CommitmentStore:
             anew="afresh",
             held="try again when it has ended",
         )
-        self.path = self._file.path
 
     def keep(self, url: str, days: Sequence[DailyDeal], now_ms: int) -> None:
         """Remember the server's commitments to deals that are not yet revealed. Raises CommitmentsError."""
@@ -73,7 +72,7 @@ class CommitmentStore:
             days_kept = dict(sorted((fresh | document.servers.get(url, {})).items())[-KEPT:])
             return CommitmentsFile(servers={**document.servers, url: days_kept}) if days_kept else document
 
-        self._file.change(kept)
+        self.change(kept)
 
     def copy(self, url: str, new: str) -> None:
         """What was shown at `url` counts at `new` too, which is another address of the same server. Raises CommitmentsError."""
@@ -84,15 +83,15 @@ class CommitmentStore:
             days = dict(sorted(pairs, key=lambda pair: -pair[1].seen_at_ms))
             return CommitmentsFile(servers={**document.servers, new: dict(sorted(days.items())[-KEPT:])}) if days else document
 
-        self._file.change(copied)
+        self.change(copied)
 
     def seen_of(self, date: str) -> dict[str, Seen]:
         """What was shown of one day, by server. Raises CommitmentsError."""
-        return {url: days[date] for url, days in self._file.read().servers.items() if date in days}
+        return {url: days[date] for url, days in self.read().servers.items() if date in days}
 
     def seen(self, url: str) -> dict[str, Seen]:
         """What was shown of a server's days, by date. Raises CommitmentsError."""
-        return self._file.read().servers.get(url, {})
+        return self.read().servers.get(url, {})
 
 
 def check_days(days: Sequence[DailyDeal], seen: Mapping[str, Seen]) -> list[DayCheck]:

@@ -13,7 +13,7 @@ import contextlib
 import getpass
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -125,13 +125,13 @@ class IdentityFile(Versioned, frozen=True, kw_only=True):
     name: str = ""
 
 
-class IdentityStore:
+class IdentityStore(DocumentFile[IdentityFile]):
     """The file. Each call reads it again, and a change holds the folder's lock from reading to writing, so that two terminals do not undo
     each other's work.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file = DocumentFile(
+        super().__init__(
             folder / "identity.json",
             IdentityFile(),
             failure=IdentityError,
@@ -139,7 +139,6 @@ class IdentityStore:
             anew="as a new player",
             held="try again when it has ended",
         )
-        self.path = self._file.path
 
     def identity(self, url: str, name: str | None = None) -> Identity:
         """Who to be at the server of `url`: `name`, or else the default there, or else `default_name`."""
@@ -221,14 +220,6 @@ class IdentityStore:
     def call_me(self, name: str) -> None:
         """The name from now on where the player has none yet; empty for the one at the last server. Raises IdentityError."""
         self.change(lambda document: structs.replace(document, name=clean_name(name)))
-
-    def change(self, to: Callable[[IdentityFile], IdentityFile]) -> None:
-        """Replace the document by `to` of it. Nobody else writes in between. `to` may be called twice. Raises IdentityError."""
-        self._file.change(to)
-
-    def read(self) -> IdentityFile:
-        """The whole document. Raises IdentityError."""
-        return self._file.read()
 
 
 def place_of(servers: Collection[str], url: str) -> str:
