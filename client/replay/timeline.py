@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -126,38 +126,6 @@ class Head(Struct, frozen=True):
     running_since: int | None = None
 
 
-class Toggle(Struct, frozen=True):
-    """Play or pause. At the end: play from the start."""
-
-
-class TimelineStep(Struct, frozen=True):
-    """One move forward (by = 1) or back (by = -1), of one seat or of any. The head then stands."""
-
-    by: Literal[-1, 1]
-    seat: int | None = None
-
-
-class Jump(Struct, frozen=True):
-    """Go to a moment, with the moves made in it. A running head runs on from there."""
-
-    t_ms: int
-
-
-class Tenth(Struct, frozen=True):
-    """Go to so many tenths of the race, 0 to 10."""
-
-    tenths: int
-
-
-class Pace(Struct, frozen=True):
-    """Change to the next faster (by = 1) or slower (by = -1) speed."""
-
-    by: Literal[-1, 1]
-
-
-HeadCommand: TypeAlias = Toggle | TimelineStep | Jump | Tenth | Pace
-
-
 def moved_on(head: Head, line: TimeLine, now_ms: int) -> Head:
     """The head as it is now. At the end of the time line it stops.
 
@@ -173,35 +141,36 @@ def moved_on(head: Head, line: TimeLine, now_ms: int) -> Head:
     return replace(head, t_ms=t_ms, made=max(line.made(t_ms), head.made), running_since=now_ms)
 
 
-def reduce(head: Head, command: HeadCommand, line: TimeLine, now_ms: int) -> Head:
-    """The head after a command at the local time `now_ms`. Total."""
+# What a key does to the head, at the local time `now_ms`.
+
+
+def toggled(head: Head, line: TimeLine, now_ms: int) -> Head:
+    """Play or pause. At the end: play from the start."""
     head = moved_on(head, line, now_ms)
-    match command:
-        case Toggle():
-            if head.running_since is not None:
-                return replace(head, running_since=None)
-            ended = head.t_ms >= line.end_ms and head.made == len(line.frames)
-            return replace(_at(head, line, 0) if ended else head, running_since=now_ms)
-        case TimelineStep(by=by, seat=seat):
-            return _stepped(replace(head, running_since=None), line, by, seat)
-        case Jump(t_ms=t_ms):
-            return _at(head, line, t_ms)
-        case Tenth(tenths=tenths):
-            return _at(head, line, line.end_ms * tenths // 10)
-        case Pace(by=by):
-            return replace(head, speed=max(0, min(head.speed + by, len(SPEEDS) - 1)))
-        case _:
-            assert_never(command)
+    if head.running_since is not None:
+        return replace(head, running_since=None)
+    ended = head.t_ms >= line.end_ms and head.made == len(line.frames)
+    return replace(at_moment(head, line, now_ms, 0) if ended else head, running_since=now_ms)
 
 
-def _at(head: Head, line: TimeLine, t_ms: int) -> Head:
+def at_moment(head: Head, line: TimeLine, now_ms: int, t_ms: int) -> Head:
+    """Go to a moment, with the moves made in it. A running head runs on from there."""
     t_ms = max(0, min(t_ms, line.end_ms))
     # At the very start no move is made, not even one in the first millisecond.
-    return replace(head, t_ms=t_ms, made=line.made(t_ms) if t_ms else 0)
+    return replace(moved_on(head, line, now_ms), t_ms=t_ms, made=line.made(t_ms) if t_ms else 0)
 
 
-def _stepped(head: Head, line: TimeLine, by: Literal[-1, 1], seat: int | None) -> Head:
-    """Just after the seat's next move, or before its last. With a seat, the others' moves in between are made or taken back too."""
+def paced(head: Head, line: TimeLine, now_ms: int, by: Literal[-1, 1]) -> Head:
+    """Change to the next faster (by = 1) or slower (by = -1) speed."""
+    return replace(moved_on(head, line, now_ms), speed=max(0, min(head.speed + by, len(SPEEDS) - 1)))
+
+
+def stepped(head: Head, line: TimeLine, now_ms: int, by: Literal[-1, 1], seat: int | None = None) -> Head:
+    """One move forward (by = 1) or back (by = -1), of one seat or of any. The head then stands: just after that move, or before it.
+
+    With a seat, the others' moves in between are made or taken back too.
+    """
+    head = replace(moved_on(head, line, now_ms), running_since=None)
     own = [at for at, frame in enumerate(line.frames) if seat is None or frame.seat == seat]
     if by > 0:
         made = next((at + 1 for at in own if at >= head.made), None)

@@ -5,26 +5,14 @@ Pure. The time line and the arithmetic of the head are in `client.replay.timelin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from client.replay.timeline import (
-    Head,
-    HeadCommand,
-    Jump,
-    Pace,
-    Parting,
-    SeatLine,
-    Tenth,
-    TimeLine,
-    TimelineStep,
-    Toggle,
-    moved_on,
-    parting,
-    reduce,
-)
+from client.replay.timeline import Head, Parting, SeatLine, TimeLine, at_moment, moved_on, paced, parting, stepped, toggled
 from client.tui.keymap import Command
 
 
@@ -75,40 +63,36 @@ def opened_at(line: TimeLine, own: int | None, at_ms: int | None, now_ms: int) -
 
 def jumped(replay: ReplayState, t_ms: int, now_ms: int) -> ReplayState:
     """The replay with its head at a moment."""
-    return _after(replay, Jump(t_ms), now_ms)
+    return replace(replay, head=at_moment(replay.head, replay.line, now_ms, t_ms))
 
 
 def jumped_to_tenth(replay: ReplayState, tenths: int, now_ms: int) -> ReplayState:
     """The replay with its head at this many tenths of the race."""
-    return _after(replay, Tenth(tenths), now_ms)
+    return jumped(replay, replay.line.end_ms * tenths // 10, now_ms)
 
 
 def replay_after(replay: ReplayState, action: Command, now_ms: int) -> ReplayState:
     """The replay after a command; most commands do not concern it."""
     left, right = replay.pairs[replay.pair][0], replay.pairs[replay.pair][-1]
-    commands: dict[Command, HeadCommand] = {
-        Command.PAUSE: Toggle(),
-        Command.LEFT: TimelineStep(-1),
-        Command.RIGHT: TimelineStep(1),
-        Command.LEFT_BACK: TimelineStep(-1, left),
-        Command.LEFT_ON: TimelineStep(1, left),
-        Command.RIGHT_BACK: TimelineStep(-1, right),
-        Command.RIGHT_ON: TimelineStep(1, right),
-        Command.UP: Pace(1),
-        Command.FASTER: Pace(1),
-        Command.DOWN: Pace(-1),
-        Command.SLOWER: Pace(-1),
-        Command.FIRST: Tenth(0),
-        Command.LAST: Tenth(10),
+    keys: dict[Command, Callable[[Head, TimeLine, int], Head]] = {
+        Command.PAUSE: toggled,
+        Command.LEFT: partial(stepped, by=-1),
+        Command.RIGHT: partial(stepped, by=1),
+        Command.LEFT_BACK: partial(stepped, by=-1, seat=left),
+        Command.LEFT_ON: partial(stepped, by=1, seat=left),
+        Command.RIGHT_BACK: partial(stepped, by=-1, seat=right),
+        Command.RIGHT_ON: partial(stepped, by=1, seat=right),
+        Command.UP: partial(paced, by=1),
+        Command.FASTER: partial(paced, by=1),
+        Command.DOWN: partial(paced, by=-1),
+        Command.SLOWER: partial(paced, by=-1),
+        Command.FIRST: partial(at_moment, t_ms=0),
+        Command.LAST: partial(at_moment, t_ms=replay.line.end_ms),
     }
-    if action in commands:
-        return _after(replay, commands[action], now_ms)
+    if action in keys:
+        return replace(replay, head=keys[action](replay.head, replay.line, now_ms))
     if action is Command.PARTING and replay.parting is not None:
         return jumped(replay, replay.parting.at_ms, now_ms)
     if action in (Command.PAIR, Command.PAIR_BACK):
         return replace(replay, pair=(replay.pair + (1 if action is Command.PAIR else -1)) % len(replay.pairs))
     return replay
-
-
-def _after(replay: ReplayState, command: HeadCommand, now_ms: int) -> ReplayState:
-    return replace(replay, head=reduce(replay.head, command, replay.line, now_ms))

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 from msgspec.structs import replace
 
-from client.replay.timeline import (
-    NORMAL,
-    SPEEDS,
-    Head,
-    HeadCommand,
-    Jump,
-    Pace,
-    SeatLine,
-    Tenth,
-    TimeLine,
-    TimelineStep,
-    Toggle,
-    moved_on,
-    parting,
-    reduce,
-)
+from client.replay.timeline import NORMAL, SPEEDS, Head, SeatLine, TimeLine, at_moment, moved_on, paced, parting, stepped, toggled
 from protocol.replay import Frame
 from tests.client import replays
 
@@ -61,23 +49,23 @@ def races(draw: st.DrawFn) -> TimeLine:
     return race_of(*lines)
 
 
-COMMANDS = st.one_of(
-    st.builds(Toggle),
-    st.builds(TimelineStep, st.sampled_from([-1, 1]), st.sampled_from([None, 0, 1, 2])),
-    st.builds(Jump, st.integers(-10, 90)),
-    st.builds(Tenth, st.integers(0, 10)),
-    st.builds(Pace, st.sampled_from([-1, 1])),
+BY = st.sampled_from([-1, 1])
+KEYS = st.one_of(
+    st.just(toggled),
+    st.builds(lambda by, seat: partial(stepped, by=by, seat=seat), BY, st.sampled_from([None, 0, 1, 2])),
+    st.builds(lambda t_ms: partial(at_moment, t_ms=t_ms), st.integers(-10, 90)),
+    st.builds(lambda by: partial(paced, by=by), BY),
 )
 
 
-@given(races(), st.lists(st.tuples(COMMANDS, st.integers(0, 30)), max_size=20))
+@given(races(), st.lists(st.tuples(KEYS, st.integers(0, 30)), max_size=20))
 def test_whatever_is_done_the_head_is_on_the_line_with_the_moves_of_its_moment(
-    race: TimeLine, commands: list[tuple[HeadCommand, int]]
+    race: TimeLine, keys: list[tuple[Callable[[Head, TimeLine, int], Head], int]]
 ) -> None:
     head, now = Head(), 1000
-    for command, later in commands:
+    for key, later in keys:
         now += later
-        head = moved_on(reduce(head, command, race, now), race, now)
+        head = moved_on(key(head, race, now), race, now)
         assert 0 <= head.t_ms <= race.end_ms
         assert 0 <= head.made <= len(race.frames)
         assert 0 <= head.speed < len(SPEEDS)
@@ -91,14 +79,14 @@ def test_steps_make_every_move_once_and_take_every_move_back_once(race: TimeLine
     own = [at + 1 for at, frame in enumerate(race.frames) if seat is None or frame.seat == seat]
     head, made = Head(), []
     for _ in own:
-        head = reduce(head, TimelineStep(1, seat), race, 0)
+        head = stepped(head, race, 0, 1, seat)
         made.append(head.made)
     assert made == own
     for at in reversed(own):
         assert head.made >= at
-        head = reduce(head, TimelineStep(-1, seat), race, 0)
+        head = stepped(head, race, 0, -1, seat)
         assert head.made == at - 1
-    assert reduce(head, TimelineStep(-1, seat), race, 0) == Head()
+    assert stepped(head, race, 0, -1, seat) == Head()
 
 
 @given(races(), st.integers(0, 60))
@@ -112,7 +100,7 @@ def test_a_running_head_is_where_time_and_speed_have_brought_it_however_often_it
     race: TimeLine, speed: int, looks: list[int]
 ) -> None:
     head, now = Head(speed=speed), 5000
-    head = reduce(head, Toggle(), race, now)
+    head = toggled(head, race, now)
     for later in looks:
         now += later
         expected = min(int((now - 5000) * SPEEDS[speed]), race.end_ms)
@@ -123,54 +111,53 @@ def test_a_running_head_is_where_time_and_speed_have_brought_it_however_often_it
 
 def test_playing_pausing_and_going_on_lose_no_time() -> None:
     race = race_of(line_of(("s", 1000), ("w", 9000), ended_at_ms=10_000))
-    head = reduce(Head(), Toggle(), race, 0)
-    head = reduce(head, Toggle(), race, 1500)
+    head = toggled(Head(), race, 0)
+    head = toggled(head, race, 1500)
     assert (head.t_ms, head.made, head.running_since) == (1500, 1, None)
     assert moved_on(head, race, 99_000) == head
-    head = reduce(head, Toggle(), race, 100_000)
-    head = reduce(head, Pace(1), race, 101_000)
+    head = toggled(head, race, 100_000)
+    head = paced(head, race, 101_000, 1)
     assert moved_on(head, race, 102_000).t_ms == 1500 + 1000 + 2000
 
 
 def test_at_the_end_it_stops_and_plays_again_from_the_start() -> None:
     race = race_of(line_of(("s", 1000), ended_at_ms=2000))
-    running = reduce(Head(), Toggle(), race, 0)
+    running = toggled(Head(), race, 0)
     assert moved_on(running, race, 1999).running_since == 1999
     for now_ms in (2000, 5000):
         head = moved_on(running, race, now_ms)
         assert (head.t_ms, head.made, head.running_since) == (2000, 1, None)
-    head = reduce(head, Toggle(), race, 6000)
+    head = toggled(head, race, 6000)
     assert (head.t_ms, head.made, head.running_since) == (0, 0, 6000)
 
 
 def test_behind_the_last_move_it_plays_on_to_the_end_and_before_it_in_the_same_millisecond_too() -> None:
     race = race_of(line_of(("s", 1000), ended_at_ms=2000))
-    assert reduce(reduce(Head(), TimelineStep(1), race, 0), Toggle(), race, 0) == Head(1000, 1, running_since=0)
+    assert toggled(stepped(Head(), race, 0, 1), race, 0) == Head(1000, 1, running_since=0)
     race = race_of(line_of(("s", 1000), ("w", 1000)))
-    assert reduce(reduce(Head(), TimelineStep(1), race, 0), Toggle(), race, 0) == Head(1000, 1, running_since=0)
+    assert toggled(stepped(Head(), race, 0, 1), race, 0) == Head(1000, 1, running_since=0)
 
 
 def test_a_step_beyond_a_seats_last_move_goes_to_the_end_and_one_before_its_first_to_the_start() -> None:
     race = race_of(line_of(("s", 500)), line_of(("s", 1000), number=1), line_of(("s", 2000), number=2, ended_at_ms=3000))
     middle = Head(1000, 2)
-    assert reduce(middle, TimelineStep(1, 0), race, 0) == Head(3000, 3)
-    assert reduce(middle, TimelineStep(-1, 0), race, 0) == Head(0, 0)
-    assert reduce(middle, TimelineStep(-1, 2), race, 0) == Head(0, 0)
+    assert stepped(middle, race, 0, 1, 0) == Head(3000, 3)
+    assert stepped(middle, race, 0, -1, 0) == Head(0, 0)
+    assert stepped(middle, race, 0, -1, 2) == Head(0, 0)
 
 
 def test_a_jump_of_a_head_that_stands_does_not_run() -> None:
     race = race_of(line_of(("s", 1000)))
-    for command in (Jump(1000), Tenth(10)):
-        assert reduce(Head(), command, race, 300) == Head(1000, 1)
+    assert at_moment(Head(), race, 300, 1000) == Head(1000, 1)
 
 
 def test_a_jump_runs_on_and_a_step_stands() -> None:
     race = race_of(line_of(("s", 1000), ("w", 9000), ended_at_ms=10_000))
-    running = reduce(Head(), Toggle(), race, 0)
-    jumped = reduce(running, Jump(4000), race, 300)
+    running = toggled(Head(), race, 0)
+    jumped = at_moment(running, race, 300, 4000)
     assert (jumped.t_ms, jumped.made, jumped.running_since) == (4000, 1, 300)
-    assert reduce(jumped, TimelineStep(1), race, 400) == Head(9000, 2)
-    assert reduce(jumped, Tenth(10), race, 400).t_ms == 10_000
+    assert stepped(jumped, race, 400, 1) == Head(9000, 2)
+    assert at_moment(jumped, race, 400, race.end_ms).t_ms == 10_000
 
 
 def test_speeds_end_at_a_quarter_and_at_sixteen() -> None:
@@ -178,7 +165,7 @@ def test_speeds_end_at_a_quarter_and_at_sixteen() -> None:
     assert SPEEDS[NORMAL] == 1
     slow = fast = Head()
     for _ in range(20):
-        slow, fast = reduce(slow, Pace(-1), race, 0), reduce(fast, Pace(1), race, 0)
+        slow, fast = paced(slow, race, 0, -1), paced(fast, race, 0, 1)
     assert (float(SPEEDS[slow.speed]), float(SPEEDS[fast.speed])) == (0.25, 16.0)
 
 
