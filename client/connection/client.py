@@ -14,11 +14,12 @@ import math
 import random
 from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
+from typing import ParamSpec
 
 import trio
 from msgspec.structs import replace
 
-from client.connection.address import Address, BadAddress, parse_address
+from client.connection.address import BadAddress, parse_address
 from client.connection.errors import (
     LET_GO,
     LOST,
@@ -64,98 +65,51 @@ QUIET = 1.1
 USUAL_TIMES = ConnectionTimes()
 
 
-@contextlib.asynccontextmanager
-async def open_link(
-    url: str,
-    identity: Identity | None,
-    *,
-    watches: bool = False,
-    known_only: bool = False,
-    reconnect: bool = True,
-    takes_back: bool = False,
-    subprotocol: str = MSGPACK,
-    keep: Callable[[Identity], None] | None = None,
-    nodes: Iterable[str] = (),
-    keep_nodes: Callable[[Identity, tuple[str, ...]], None] | None = None,
-    generator: random.Random | None = None,
-    dial: Dial | None = None,
-    times: ConnectionTimes = USUAL_TIMES,
-) -> AsyncIterator[NetLink]:
-    """A link to the server at `url` (any form `parse_address` takes), connected when the block begins and closed when it ends.
-
-    identity: who to say hello as; None to say none and ask only what needs no hello. watches: come only to watch, until anything else is
-    sent, so that a connection this player has elsewhere stays theirs; without an identity, come as a guest, of whom nothing is kept.
-    known_only: become no new player where the server does not know the token. keep: called with the identity as the server has it, on the
-    first welcome and on every change. nodes: what `keep_nodes` was called with on an earlier visit to this URL with this token; tried in
-    turn if the server cannot be reached. keep_nodes: called with the identity and the URLs of other servers of the same place, whenever the
-    server at `url` has named them. generator: for the pauses between attempts. takes_back: when a newer connection of the same player takes
-    over, wait for `hurry` instead of ending. dial: opens the byte stream, in place of TCP to the address. Raises LinkError if the first
-    connection fails.
-    """
-    try:
-        address = parse_address(url)
-    except BadAddress as error:
-        raise LinkError(str(error)) from error
-    link = NetLink(
-        address,
-        identity,
-        watches=watches,
-        known_only=known_only,
-        reconnect=reconnect,
-        takes_back=takes_back,
-        subprotocol=subprotocol,
-        keep=keep or (lambda identity: None),
-        nodes=nodes,
-        keep_nodes=keep_nodes or (lambda identity, nodes: None),
-        generator=generator or random.Random(),  # noqa: S311  (spreads clients over time, keeps no secret)
-        dial=dial,
-        times=times,
-    )
-    # The block's exceptions must come out bare, not in the nursery's group. The nursery's tasks raise nothing of their own.
-    failure: Exception | None = None
-    async with trio.open_nursery() as nursery:
-        try:
-            await nursery.start(link.run)
-            yield link
-            await link.close()
-        except Exception as error:  # noqa: BLE001  (raised again below)
-            failure = error
-        nursery.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-
-
 class NetLink:
-    """Implements client.connection.events.Link."""
+    """Implements client.connection.events.Link. `open_link` makes one.
+
+    url: in any form that `parse_address` takes. identity: who to say hello as; None to say none and ask only what needs no hello. watches:
+    come only to watch, until anything else is sent, so that a connection this player has elsewhere stays theirs; without an identity, come
+    as a guest, of whom nothing is kept. known_only: become no new player where the server does not know the token. keep: called with the
+    identity as the server has it, on the first welcome and on every change. nodes: what `keep_nodes` was called with on an earlier visit to
+    this URL with this token; tried in turn if the server cannot be reached. keep_nodes: called with the identity and the URLs of other
+    servers of the same place, whenever the server at `url` has named them. generator: for the pauses between attempts. takes_back: when a
+    newer connection of the same player takes over, wait for `hurry` instead of ending. dial: opens the byte stream, in place of TCP to the
+    address.
+    """
 
     def __init__(
         self,
-        address: Address,
+        url: str,
         identity: Identity | None,
         *,
-        watches: bool,
-        known_only: bool,
-        reconnect: bool,
-        takes_back: bool,
-        subprotocol: str,
-        keep: Callable[[Identity], None],
-        nodes: Iterable[str],
-        keep_nodes: Callable[[Identity, tuple[str, ...]], None],
-        generator: random.Random,
-        dial: Dial | None,
-        times: ConnectionTimes,
+        watches: bool = False,
+        known_only: bool = False,
+        reconnect: bool = True,
+        takes_back: bool = False,
+        subprotocol: str = MSGPACK,
+        keep: Callable[[Identity], None] | None = None,
+        nodes: Iterable[str] = (),
+        keep_nodes: Callable[[Identity, tuple[str, ...]], None] | None = None,
+        generator: random.Random | None = None,
+        dial: Dial | None = None,
+        times: ConnectionTimes = USUAL_TIMES,
     ) -> None:
+        try:
+            address = parse_address(url)
+        except BadAddress as error:
+            raise LinkError(str(error)) from error
         self._route = Route(address, nodes)
-        self._keep_nodes = keep_nodes
+        self._keep_nodes = keep_nodes or (lambda identity, nodes: None)
         self._known_only = known_only
         self._reconnect = reconnect
         self._takes_back = takes_back
         self._hurry = trio.Event()
         self._subprotocol = subprotocol
-        self._generator = generator
+        self._generator = generator or random.Random()  # noqa: S311  (spreads clients over time, keeps no secret)
         self._times = times
         self._open_connection = partial(open_connection, subprotocol=subprotocol, dial=dial)
-        self._introduction = Introduction(identity, watches=watches, keep=keep)
+        self._introduction = Introduction(identity, watches=watches, keep=keep or (lambda identity: None))
         self._questions = Questions(address.url, self.send, says_hello=identity is not None or watches, patience=times.open_s)
         self._resume = Resume()
         self._unanswered = Unanswered()
@@ -467,3 +421,30 @@ class NetLink:
                 pause = min(2 * pause, LONGEST_JOIN_PAUSE)
         finally:
             self._rejoining = False
+
+
+Options = ParamSpec("Options")
+
+
+def _opening(make: Callable[Options, NetLink]) -> Callable[Options, contextlib.AbstractAsyncContextManager[NetLink]]:
+    @contextlib.asynccontextmanager
+    async def opened(*args: Options.args, **options: Options.kwargs) -> AsyncIterator[NetLink]:
+        link = make(*args, **options)
+        # The block's exceptions must come out bare, not in the nursery's group. The nursery's tasks raise nothing of their own.
+        failure: Exception | None = None
+        async with trio.open_nursery() as nursery:
+            try:
+                await nursery.start(link.run)
+                yield link
+                await link.close()
+            except Exception as error:  # noqa: BLE001  (raised again below)
+                failure = error
+            nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    return opened
+
+
+open_link = _opening(NetLink)
+"""A `NetLink` that is connected when the block begins and closed when it ends. Raises LinkError if the first connection fails."""

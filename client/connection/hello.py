@@ -27,7 +27,7 @@ _PASSING = frozenset(
 
 
 class Introduction:
-    """See `open_link` for what an identity, `watches` and `keep` mean."""
+    """See `NetLink` for what an identity, `watches` and `keep` mean."""
 
     __slots__ = ("_identity", "_is_anew", "_is_guest", "_is_second", "_keep", "_player", "_token", "_watches")
 
