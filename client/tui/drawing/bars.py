@@ -159,13 +159,10 @@ def all_bars(
     for number, info in enumerate([*ordered, *shadows]):
         if number and free:
             lines.append([("felt", "")])
+        is_ghost, is_own = number >= len(ordered), info.seat == own
+        role = GHOST if is_ghost else "own" if is_own else "other"
         if rows > 1 and len(lines) + 1 < height:
-            role = GHOST if number >= len(ordered) else "own" if info.seat == own else "other"
             drawn.append(Bar(f"{number} {info.name}", Rect(0, len(lines) + 1, width, 1), info.home, cards, role))
-        if number >= len(ordered):
-            lines += seat_lines(info, width, rows, theme, cards=cards, own=False, role=GHOST, is_ghost=True)
-            continue
-        away = away_ms.get(info.seat)
         # Bars below each other have the same length.
         lines += seat_lines(
             info,
@@ -173,9 +170,11 @@ def all_bars(
             rows,
             theme,
             cards=cards,
-            own=info.seat == own,
-            away_ms=away,
-            beaten=was_racing(info, ordered),
+            own=is_own,
+            away_ms=away_ms.get(info.seat),
+            beaten=not is_ghost and was_racing(info, ordered),
+            role=role,
+            is_ghost=is_ghost,
             tops=not shadows,
             has_grown=info.seat in grown,
         )
@@ -183,9 +182,9 @@ def all_bars(
 
 
 def _shadow(ghost: GhostInfo) -> SeatInfo:
-    """A ghost as if it had a seat."""
+    """A ghost as if it had a seat, of a number that none has."""
     return SeatInfo(
-        seat=0,
+        seat=-1,
         name=ghost.name,
         bot=None,
         connected=True,
