@@ -9,10 +9,11 @@ from client.tui.keymap import COLUMN_LETTERS, SLOT_STARTERS, Command
 
 NAMED = "'"
 """Typed before a slot's name whose letter also moves the cursor."""
+ACROSS = (Command.LEFT, Command.RIGHT)
 
 
 def moved(board: Board, cursor: str, action: Command) -> str:
-    """Where the cursor goes: around the grid and what lies beside it, which is the column of reserves, or stock and waste.
+    """Where an arrow takes the cursor: around the grid and what lies beside it, which is the column of reserves, or stock and waste.
 
     On a wide board stock and waste lie below the last row.
     """
@@ -24,19 +25,20 @@ def moved(board: Board, cursor: str, action: Command) -> str:
     column, row = board.letters.find(cursor[:1]), int(cursor[1:]) if cursor[1:].isdecimal() else 0
     if column < 0 or not 1 <= row <= board.rows:
         return "a1"
-    match action:
-        case Command.UP | Command.DOWN:
-            to = row - 1 if action is Command.UP else row + 1
-            if board.is_wide and beside and not 1 <= to <= board.rows:
-                return beside[0] if column < board.columns // 2 else beside[-1]
-            return f"{cursor[0]}{(to - 1) % board.rows + 1}"
-        case Command.LEFT | Command.RIGHT:
-            to = column - 1 if action is Command.LEFT else column + 1
-            if not board.is_wide and beside and not 0 <= to < board.columns:
-                return _level(board, beside, row, action)
-            return f"{board.letters[to % board.columns]}{row}"
-        case _:
-            return cursor
+    by = _by(action)
+    if action in ACROSS:
+        to = column + by
+        if not board.is_wide and beside and not 0 <= to < board.columns:
+            return _level(board, beside, row, action)
+        return f"{board.letters[to % board.columns]}{row}"
+    to = row + by
+    if board.is_wide and beside and not 1 <= to <= board.rows:
+        return beside[0] if column < board.columns // 2 else beside[-1]
+    return f"{cursor[0]}{(to - 1) % board.rows + 1}"
+
+
+def _by(action: Command) -> int:
+    return 1 if action in (Command.RIGHT, Command.DOWN) else -1
 
 
 def _beside(board: Board) -> tuple[str, ...]:
@@ -51,32 +53,17 @@ def _level(board: Board, beside: tuple[str, ...], row: int, action: Command) -> 
 
 
 def _from_beside(board: Board, beside: tuple[str, ...], cursor: str, action: Command) -> str:
-    at, first, last = beside.index(cursor), board.letters[0], board.letters[-1]
+    at, edge = beside.index(cursor), board.letters[0 if action is Command.RIGHT else -1]
+    to = at + _by(action)
     if board.reserves:
-        row = min(at + 1, board.rows)
-        match action:
-            case Command.UP | Command.DOWN:
-                return beside[(at + (1 if action is Command.DOWN else -1)) % len(beside)]
-            case Command.LEFT:
-                return f"{last}{row}"
-            case _:
-                return f"{first}{row}"
-    to = at + (1 if action is Command.RIGHT else -1)
-    if action in (Command.LEFT, Command.RIGHT) and 0 <= to < len(beside):
-        return beside[to]
+        return f"{edge}{min(at + 1, board.rows)}" if action in ACROSS else beside[to % len(beside)]
     if board.is_wide:
-        if action in (Command.LEFT, Command.RIGHT):
+        if action in ACROSS:
             return beside[to % len(beside)]
-        column = board.letters[board.columns // 2 - 1 + at]
-        return f"{column}{board.rows if action is Command.UP else 1}"
-    middle = (board.rows + 1) // 2
-    match action:
-        case Command.LEFT:
-            return f"{last}{middle}"
-        case Command.RIGHT:
-            return f"{first}{middle}"
-        case _:
-            return cursor
+        return f"{board.letters[board.columns // 2 - 1 + at]}{board.rows if action is Command.UP else 1}"
+    if action not in ACROSS:
+        return cursor
+    return beside[to] if 0 <= to < len(beside) else f"{edge}{(board.rows + 1) // 2}"
 
 
 class SlotTyped(NamedTuple):
