@@ -102,7 +102,7 @@ class Resume:
     def speak(self) -> Reaction:
         """The server listens again: ask how things stand."""
         self.hushed = False
-        again = tuple(request for request in (self.rejoin(), self._watch.again()) if request is not None)
+        again: tuple[JoinRace | WatchRace, ...] = (*self.rejoin(), *self._watch.again())
         return Reaction(send=again, back=not again and self._come_back())
 
     def sent(self, message: object) -> None:
@@ -112,16 +112,14 @@ class Resume:
 
     def wanted(self) -> tuple[JoinRace | WatchRace, ...]:
         """The requests that wait for an answer, to be sent again."""
-        join = self.rejoin() if self.behind else None
-        watch = self._watch.again() if self._watch.behind else None
-        return tuple(request for request in (join, watch) if request is not None)
+        return (*(self.rejoin() if self.behind else ()), *(self._watch.again() if self._watch.behind else ()))
 
-    def rejoin(self) -> JoinRace | None:
-        """The request to be let in again; None in no room."""
+    def rejoin(self) -> tuple[JoinRace, ...]:
+        """The request to be let in again; none in no room."""
         if self.code is None:
-            return None
+            return ()
         self.behind = True
-        return JoinRace(code=self.code, version=self.version if self._dealt else 0, ref=REJOIN_REFERENCE)
+        return (JoinRace(code=self.code, version=self.version if self._dealt else 0, ref=REJOIN_REFERENCE),)
 
     def start_over(self) -> None:
         """The player is now another one, so what the previous one has seen does not count."""
@@ -130,8 +128,8 @@ class Resume:
     def take(self, message: ServerMessage) -> Reaction:
         """Account for one message from the server."""
         match message:
-            case Welcome(room=room):
-                return self._welcomed(message, room)
+            case Welcome():
+                return self._welcomed(message)
             case Room(code=code, version=version, view=view):
                 self.code, self.version, self.behind, self._dealt = code, version, False, view is not None
                 self._sought = None
@@ -139,9 +137,7 @@ class Resume:
             case CurrentView() if self.code is not None:
                 self.behind, self._dealt = False, True
                 return Reaction((message,), back=self._come_back())
-            case Left(code=code):
-                if code != self.code:
-                    return Reaction((message,))
+            case Left(code=code) if code == self.code:
                 self._forget()
                 return Reaction((message,), back=self._come_back())
             case WaitingMatch(rules=rules):
@@ -158,7 +154,8 @@ class Resume:
                 return self._event(message, message.version)
         return Reaction((message,))
 
-    def _welcomed(self, welcome: Welcome, room: str | None) -> Reaction:
+    def _welcomed(self, welcome: Welcome) -> Reaction:
+        room = welcome.room
         left: tuple[ServerMessage, ...] = ()
         if room is None and welcome.nodes:
             # One of several servers may not know the room. The answer to the join says where it is, or that it is gone.
@@ -166,15 +163,12 @@ class Resume:
         if self.code is not None and room != self.code:
             left = (Left(code=self.code, reason=NO_SEAT),)
             self._forget()
-        watch = self._watch.again()
-        again = (watch,) if watch is not None else ()
+        again = self._watch.again()
         if room is None:
             return Reaction((welcome, *left), again, ask=self._sought, back=not again and self._come_back())
         # The player holds a seat there, and that takes precedence over whatever else was wanted.
         self.code = room
-        join = self.rejoin()
-        assert join is not None
-        return Reaction((welcome, *left), (join, *again))
+        return Reaction((welcome, *left), (*self.rejoin(), *again))
 
     def _event(self, message: ServerMessage, version: int) -> Reaction:
         if version <= self.version:
@@ -186,8 +180,7 @@ class Resume:
             self._dealt = self._dealt or isinstance(message, Dealt | PlayerView)
             return Reaction((message,))
         # One join per gap: until it is answered, everything that comes is behind the same gap.
-        join = None if self.behind or self.hushed else self.rejoin()
-        return Reaction(send=(join,) if join is not None else ())
+        return Reaction(send=() if self.behind or self.hushed else self.rejoin())
 
     def _refused(self, code: str, error: Error) -> Reaction:
         if error.code in _PASSING:
@@ -227,20 +220,20 @@ class Watching:
         self.request = message if isinstance(message, WatchRace) else None
         self.behind = False
 
-    def again(self) -> WatchRace | None:
-        """The request to be shown the race again; None if nothing is watched."""
+    def again(self) -> tuple[WatchRace, ...]:
+        """The request to be shown the race again; none if nothing is watched."""
         if self.request is None:
-            return None
+            return ()
         self.behind = True
         ref, self.sent_on = self.request.ref if self.sent_on else WATCH_REFERENCE, False
         self.request = self._before = replace(self.request, ref=ref)
-        return self.request
+        return (self.request,)
 
     def concerns(self, message: ServerMessage) -> bool:
         """Whether the message is about what is watched, and not the refusal of something else."""
         return not isinstance(message, Error) or (self.request is not None and message.ref == self.request.ref != 0)
 
-    def take(self, message: ServerMessage) -> Reaction:
+    def take(self, message: Watched | WatchedEvent | Unwatched | Error) -> Reaction:
         """Account for a message about what is watched."""
         match message:
             case Watched(room=room, closest=closest):
@@ -254,8 +247,7 @@ class Watching:
                 if event.version == self._version + 1 or isinstance(event, Room):
                     self._version = event.version
                     return Reaction((message,))
-                again = None if self.behind else self.again()
-                return Reaction(send=(again,) if again is not None else ())
+                return Reaction(send=() if self.behind else self.again())
             case Unwatched(reason=reason):
                 self._code, self._version, self.behind = None, 0, False
                 if reason == "none":
@@ -264,15 +256,14 @@ class Watching:
                 else:
                     self.request = self._before = None
                 return Reaction((message,), back=True)
-            case Error(code=error):
-                return self._refused(message, error)
-        return Reaction((message,))
+            case Error():
+                return self._refused(message)
 
-    def _refused(self, error: Error, code: str) -> Reaction:
+    def _refused(self, error: Error) -> Reaction:
         if not self.behind:
             self.request = self._before
             return Reaction((error,))
-        if code in _PASSING:
+        if error.code in _PASSING:
             return Reaction()
         watched = self.request.code if self.request is not None else None
         self.request = self._before = self._code = None

@@ -42,7 +42,7 @@ def returning(version: int = 3) -> Resume:
 
 
 def test_without_a_room_there_is_nothing_to_join_again() -> None:
-    assert Resume().rejoin() is None
+    assert Resume().rejoin() == ()
 
 
 def test_events_before_any_room_pass() -> None:
@@ -52,15 +52,15 @@ def test_events_before_any_room_pass() -> None:
 def test_the_last_version_passed_on_is_the_one_to_join_with() -> None:
     resume = in_room(3)
     resume.take(Hidden(version=4))
-    assert resume.rejoin() == join(4)
+    assert resume.rejoin() == (join(4),)
 
 
 def test_before_cards_are_dealt_a_snapshot_is_asked_for_since_nothing_else_would_end_the_answer() -> None:
     resume = Resume()
     resume.take(room(version=3))
-    assert resume.rejoin() == join(0)
+    assert resume.rejoin() == (join(0),)
     resume.take(Dealt(version=4, seat=0, starts_in_ms=50, view=VIEW))
-    assert resume.rejoin() == join(4)
+    assert resume.rejoin() == (join(4),)
 
 
 def test_a_snapshot_replaces_version_and_room_also_by_lower_ones() -> None:
@@ -124,7 +124,7 @@ def test_a_join_refused_for_good_leaves_the_room(code: ErrorCode) -> None:
     resume = returning()
     refused = refusal(code, REJOIN_REFERENCE)
     assert resume.take(refused) == Reaction((refused, NO_SEAT_LEFT), back=True)
-    assert resume.rejoin() is None
+    assert resume.rejoin() == ()
 
 
 @pytest.mark.parametrize("code", [ErrorCode.SERVER_BUSY, ErrorCode.TOO_FAST, ErrorCode.INTERNAL])
@@ -132,7 +132,7 @@ def test_a_join_refused_for_now_is_to_be_tried_again(code: ErrorCode) -> None:
     resume = returning()
     assert resume.take(refusal(code, REJOIN_REFERENCE)) == Reaction()
     assert resume.behind
-    assert resume.rejoin() == join(3)
+    assert resume.rejoin() == (join(3),)
 
 
 def test_a_room_that_was_left_is_not_joined_again_and_another_that_was_left_does_not_matter() -> None:
