@@ -336,20 +336,16 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             # A first view told of one's own shuffle alone, and in a swap more or fewer cards may lie ready on the other.
             points = tuple(((0, info.home),) for info in seats) if event.home else room.points
             return replace(room, phase="racing", seats=seats, points=points, started_at_ms=_earliest(room.started_at_ms, now_ms))
-        case PlayerView():
-            return _moved(room, event, now_ms)
+        case PlayerView(view=view):
+            if event.seat != room.seat:
+                return room
+            played = Played(event.move, taken(room.view or view, view, event.move), event.elapsed_ms)
+            moved = replace(room, view=view, played=(*room.played, played)[-PLAYED_KEPT:])
+            return _counted(moved, event, view.home, view.foundations, now_ms)
         case Progress():
-            seats = _with_seat(
-                room.seats,
-                event.seat,
-                ply=event.ply,
-                home=event.home,
-                # One's own are known even if they are hidden from the others.
-                foundations=event.foundations or (room.view.foundations if room.view is not None and event.seat == room.seat else {}),
-                state=event.state,
-                elapsed_ms=event.elapsed_ms,
-            )
-            return replace(room, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
+            # One's own are known even if they are hidden from the others.
+            own = room.view.foundations if room.view is not None and event.seat == room.seat else {}
+            return _counted(room, event, event.home, event.foundations or own, now_ms)
         case Result(record=record):
             return replace(_over(room, record.seats), record=record)
         case Ended(seats=ended):
@@ -377,21 +373,11 @@ def _over(room: RoomModel, ended: tuple[SeatRecord, ...]) -> RoomModel:
     return replace(room, phase="over", seats=seats, told=ended)
 
 
-def _moved(room: RoomModel, event: PlayerView, now_ms: int) -> RoomModel:
-    if event.seat != room.seat:
-        return room
-    seats = _with_seat(
-        room.seats,
-        event.seat,
-        ply=event.ply,
-        home=event.view.home,
-        foundations=event.view.foundations,
-        state=event.state,
-        elapsed_ms=event.elapsed_ms,
-    )
-    started_at_ms = _earliest(room.started_at_ms, now_ms - event.elapsed_ms)
-    played = Played(event.move, taken(room.view or event.view, event.view, event.move), event.elapsed_ms)
-    return replace(room, view=event.view, seats=seats, started_at_ms=started_at_ms, played=(*room.played, played)[-PLAYED_KEPT:])
+def _counted(room: RoomModel, event: PlayerView | Progress, home: int, foundations: dict[str, int], now_ms: int) -> RoomModel:
+    """A room after a move at the event's seat."""
+    counts = {"ply": event.ply, "home": home, "foundations": foundations, "state": event.state, "elapsed_ms": event.elapsed_ms}
+    seats = _with_seat(room.seats, event.seat, **counts)
+    return replace(room, seats=seats, started_at_ms=_earliest(room.started_at_ms, now_ms - event.elapsed_ms))
 
 
 def _racing(seats: tuple[SeatInfo, ...], view: View | None, *, alone: int | None = None) -> tuple[SeatInfo, ...]:
