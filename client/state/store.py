@@ -190,8 +190,10 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
     match event:
         case Connecting() | Connected() | Back() | Lost() | RoundTrip():
             return _link(model, event, now_ms)
-        case ReadySent() | MoveSent():
-            return _local(model, event)
+        case ReadySent(nonce=nonce):
+            return model if model.room is None else replace(model, evidence=_evidence(model.evidence, model.room, nonce))
+        case MoveSent():
+            return model if model.room is None else replace(model, in_flight=event)
         case Welcome():
             return replace(model, welcome=event, notice=None)
         case Moved() | Nodes():
@@ -277,21 +279,12 @@ def _at_rest(model: Model) -> Model:
     return replace(model, link=_writing(model.link)) if model.room is None else model
 
 
-def _local(model: Model, event: LocalEvent) -> Model:
-    room = model.room
-    if room is None:
-        return model
-    match event:
-        case ReadySent(nonce=nonce):
-            held = model.evidence
-            if held is not None and held.is_of_first_race(room):
-                # The nonce sent before the first race of the swap has already fixed the shuffle.
-                return replace(model, evidence=replace(held, race=room.race, first_view=None))
-            return replace(model, evidence=Evidence(room.code, room.race, room.commitment, nonce, room.options.winnable))
-        case MoveSent():
-            return replace(model, in_flight=event)
-        case _:
-            assert_never(event)
+def _evidence(held: Evidence | None, room: RoomModel, nonce: str) -> Evidence:
+    """The evidence about a race for which this nonce was sent."""
+    if held is not None and held.is_of_first_race(room):
+        # The nonce sent before the first race of the swap has already fixed the shuffle.
+        return replace(held, race=room.race, first_view=None)
+    return Evidence(room.code, room.race, room.commitment, nonce, room.options.winnable)
 
 
 def _error(model: Model, error: Error, now_ms: int) -> Model:
