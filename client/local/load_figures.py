@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Final, TypeAlias
 
 import msgspec
@@ -16,30 +17,28 @@ _STEPS: Final = 16
 class Histogram(msgspec.Struct):
     """Times in milliseconds, counted in buckets of equal ratio, so that several processes' counts can be added up."""
 
-    counts: dict[int, int] = {}
+    counts: Counter[int] = msgspec.field(default_factory=Counter)
     most: float = 0.0
 
     def add(self, ms: float) -> None:
-        bucket = math.floor(math.log2(max(ms, 0.001)) * _STEPS)
-        self.counts[bucket] = self.counts.get(bucket, 0) + 1
+        self.counts[math.floor(math.log2(max(ms, 0.001)) * _STEPS)] += 1
         self.most = max(self.most, ms)
 
     def merge(self, other: Histogram) -> None:
-        for bucket, count in other.counts.items():
-            self.counts[bucket] = self.counts.get(bucket, 0) + count
+        self.counts.update(other.counts)
         self.most = max(self.most, other.most)
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        return self.counts.total()
 
     def by_doubling(self) -> list[tuple[float, int]]:
         """Upper bounds (powers of two, in ms) with how many times lie between each and the bound before, without empty ends."""
-        doubled: dict[int, int] = {}
+        doubled: Counter[int] = Counter()
         for bucket, count in self.counts.items():
-            doubled[bucket // _STEPS] = doubled.get(bucket // _STEPS, 0) + count
+            doubled[bucket // _STEPS] += count
         steps = range(min(doubled), max(doubled) + 1) if doubled else ()
-        return [(2.0 ** (step + 1), doubled.get(step, 0)) for step in steps]
+        return [(2.0 ** (step + 1), doubled[step]) for step in steps]
 
     def quantile(self, part: float) -> float | None:
         """The time below which this share of them lies; None if there are none."""
@@ -47,13 +46,8 @@ class Histogram(msgspec.Struct):
         for bucket, count in sorted(self.counts.items()):
             seen += count
             if seen >= wanted:
-                return min(top_ms(bucket), self.most)
+                return min(float(2 ** ((bucket + 1) / _STEPS)), self.most)
         return None
-
-
-def top_ms(bucket: int) -> float:
-    """The upper end of a bucket, in milliseconds."""
-    return float(2 ** ((bucket + 1) / _STEPS))
 
 
 class LoadCounts(msgspec.Struct):
@@ -100,15 +94,14 @@ def together(tallies: list[LoadCounts]) -> LoadResult:
     """The result of a load, from what each of its processes has counted."""
     view, progress, watched = Histogram(), Histogram(), Histogram()
     by_second: dict[int, Histogram] = {}
-    errors: dict[str, int] = {}
+    errors: Counter[str] = Counter()
     for tally in tallies:
         for second, views in tally.by_second.items():
             view.merge(views)
             by_second.setdefault(second, Histogram()).merge(views)
         progress.merge(tally.progress)
         watched.merge(tally.watched)
-        for why, count in tally.errors.items():
-            errors[why] = errors.get(why, 0) + count
+        errors.update(tally.errors)
     seconds = max(tally.seconds for tally in tallies)
     moves = sum(tally.moves for tally in tallies)
     return LoadResult(

@@ -89,7 +89,7 @@ class Player:
                     self._load.view(self._race.sent.get((self._seat, message.ply)), now)
                 self._deal(message)
             case "progress" if message.seat != self._seat:
-                self._load.progress(self._race.sent.get((message.seat or 0, message.ply)), now)
+                self._load.told(self._load.tally.progress, self._race.sent.get((message.seat or 0, message.ply)), now)
             case "welcome":
                 self._race.welcomed(self)
             case "room":
@@ -112,9 +112,6 @@ class Player:
                 self._load.failed(message.code)
             case _:
                 pass
-
-    def join(self, code: str) -> None:
-        self.line.say(type="join-race", code=code)
 
     def get_ready(self) -> None:
         self.line.say(type="ready", race=self._number, nonce=os.urandom(16).hex())
@@ -183,7 +180,7 @@ class Race:
         """Let the second player join, once both are welcome and the first has the code."""
         if self._here == 2 and self.code and not self._joined:
             self._joined = True
-            self.players[1].join(self.code)
+            self.players[1].line.say(type="join-race", code=self.code)
 
     def entered(self) -> None:
         """A player has a snapshot of a waiting race; once both have one, both have a seat."""
@@ -229,7 +226,7 @@ class Watcher:
         elif message.type == "error":
             self._load.failed(f"watcher: {message.code}")
         elif event is not None and event.type == "progress":
-            self._load.told_watcher(self._race.sent.get((event.seat or 0, event.ply)), now)
+            self._load.told(self._load.tally.watched, self._race.sent.get((event.seat or 0, event.ply)), now)
 
 
 class Load:
@@ -281,13 +278,9 @@ class Load:
             self.tally.moves += 1
             self.tally.by_second.setdefault(int(now - self._measured_from), Histogram()).add((now - sent) * 1000)
 
-    def progress(self, sent: float | None, now: float) -> None:
+    def told(self, times: Histogram, sent: float | None, now: float) -> None:
         if self.measuring and sent is not None:
-            self.tally.progress.add((now - sent) * 1000)
-
-    def told_watcher(self, sent: float | None, now: float) -> None:
-        if self.measuring and sent is not None:
-            self.tally.watched.add((now - sent) * 1000)
+            times.add((now - sent) * 1000)
 
     def later(self, act: Callable[[], None], wait_s: float = 0.0) -> None:
         """The server is too busy: ask it again when it says, or after a while, for as long as races are being set up."""
