@@ -96,8 +96,6 @@ def _others(view: View, columns: int) -> str:
     for move in view.moves:
         if target(move) not in ("", "w") and source(move) not in ("w", "s"):
             moved.setdefault(source(move), set()).add(target(move))
-    if not moved:
-        return "; ".join(parts)
     places = _ordered(view, moved)
     ways: dict[tuple[str, ...], list[str]] = {}
     for place in places:
