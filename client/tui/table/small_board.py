@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from client.game.board import Board, is_upright
 from client.text.width import fit
 from client.tui.drawing.cards import DRAWN, HUGE, LARGE, MEDIUM, NARROW, SMALL, TINY, CardSize, Ink, card_name
-from client.tui.drawing.picture import Line, Picture, block, shifted, stacked
+from client.tui.drawing.picture import Line, Picture, block, centred, fit_line, stacked
 from client.tui.drawing.theme import Theme
 from client.tui.scene import Scene
 from client.tui.table.grid import grid, grid_height, grid_width
@@ -43,12 +43,12 @@ def _layout(scene: Scene, marks: Marks, width: int, height: int) -> Picture:
     found = next((each for each in sizes(board, scene.theme) if each[1] <= width and each[2] <= height), None)
     if found is not None:
         drawn = quilt(marks, found[0], scene.theme) if board.family == "quilt" else grid(scene, marks, found[0])
-        return _centred(drawn, found[1], width)
-    if board.family == "quilt":
-        return _centred(block(_small_quilt(marks, scene.theme)), SMALL_LABELS + 4 * board.columns, width)
-    cell_width = 4 if SMALL_LABELS + 4 * board.columns <= width else 3
-    fans = _fans(marks, scene.theme, cell_width, max((height - 1) // max(board.rows, 1), 1))
-    return _centred(block(fans), SMALL_LABELS + cell_width * board.columns, width)
+    elif board.family == "quilt":
+        drawn = block(_small_quilt(marks, scene.theme))
+    else:
+        cell_width = 4 if SMALL_LABELS + 4 * board.columns <= width else 3
+        drawn = block(_fans(marks, scene.theme, cell_width, max((height - 1) // max(board.rows, 1), 1)))
+    return centred(drawn, width)
 
 
 def sizes(board: Board, theme: Theme) -> tuple[tuple[CardSize, int, int], ...]:
@@ -63,10 +63,6 @@ def sizes(board: Board, theme: Theme) -> tuple[tuple[CardSize, int, int], ...]:
 def reserve_rows(board: Board, width: int) -> int:
     """The number of rows that the reserves take."""
     return -(-len(board.reserves) // max(min(width // RESERVE, len(board.reserves)), 1))
-
-
-def _centred(picture: Picture, own: int, width: int) -> Picture:
-    return shifted(picture, max(width - own, 0) // 2)
 
 
 def short_name(card: str, theme: Theme) -> str:
@@ -133,11 +129,7 @@ def _fan(marks: Marks, slot: str, theme: Theme, width: int, height: int) -> list
     rows += [[(f"suit {card[1:]}" if card in DRAWN else "faint", short_name(card, theme))] for card in beneath[:shown]]
     if shown < len(beneath) and height > 1:
         rows.append([("faint", f"+{len(beneath) - shown}")])
-    padded: list[Line] = []
-    for row in [*rows, *[[] for _ in range(height - len(rows))]]:
-        used = sum(len(text) for _, text in row)
-        padded.append([*row, ("felt", " " * max(width - used, 0))])
-    return padded
+    return [fit_line(row, width) for row in [*rows, *[[] for _ in range(height - len(rows))]]]
 
 
 def _top(pile: Sequence[str], look: Ink, theme: Theme, *, marked: bool) -> Line:
