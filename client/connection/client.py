@@ -251,11 +251,6 @@ class NetLink:
         return self._route.shut_out if not self._questions.is_answered and not self._route.has_others else None
 
     @property
-    def _makes_anew(self) -> bool:
-        """Whether a player whose token this server does not know becomes a new one there."""
-        return self._route.is_trusted and not self._known_only
-
-    @property
     def _may_look_elsewhere(self) -> bool:
         return not self._questions.is_answered and self._route.has_others
 
@@ -317,13 +312,11 @@ class NetLink:
             return
         if isinstance(message, Welcome):
             self._tries = 0
-            self._told_nodes(message.nodes)
             self._questions.welcomed(message)
             self._introduction.welcomed(message)
-            self._remember(message.nodes)
+            self._told_nodes(message.nodes)
         elif isinstance(message, Nodes):
             self._told_nodes(message.nodes)
-            self._remember(message.nodes)
             return
         elif isinstance(message, YouAre):
             self._introduction.renamed(message)
@@ -336,7 +329,8 @@ class NetLink:
             return
         elif isinstance(message, Room | Watched | WaitingMatch):
             self._route.arrived()
-        elif isinstance(message, Error) and self._introduction.is_unknown(message) and self._makes_anew:
+        elif isinstance(message, Error) and self._introduction.is_unknown(message) and self._route.is_trusted and not self._known_only:
+            # They become a new one there.
             self._resume.start_over()
             self._unanswered.forget()
             self._say(self._introduction.start_over())
@@ -353,15 +347,13 @@ class NetLink:
         await self._take(self._resume.take(message), nursery)
 
     def _told_nodes(self, nodes: tuple[str, ...]) -> None:
-        self._route.told(nodes)
-        if nodes and self._connection is not None:
-            self._connection.pong_s = self._times.deserted_s
-
-    def _remember(self, nodes: tuple[str, ...]) -> None:
         """Have the other servers kept that were named, if it was by the server that was asked for, to a player whose token it has heard.
 
         Others may be asked for the token when that server is down. Whoever could alter this message on an insecure line knows it already.
         """
+        self._route.told(nodes)
+        if nodes and self._connection is not None:
+            self._connection.pong_s = self._times.deserted_s
         known = self._introduction.known_as
         if self._route.is_home and known is not None:
             self._keep_nodes(known, tuple(address.url for address in others(nodes, self._route.home)))
