@@ -106,15 +106,14 @@ def race_curves(scene: Scene, room: RoomModel, width: int, rows: int, *, area: b
     """The curves as far as they are known; after the race, in full."""
     total = deck_size(scene.model.rules, room.options.rules)
     if room.record is not None:
-        lines = [*recorded(room.record, room.seat, scene.theme), *_ghosts(room, room.record.ended_at_ms)]
-        return plot(lines, width, rows, scene.theme, cards=_top(room, total), area=area or rows >= AREA_ROWS)
-    now_ms = _clock(scene, room)
-    ordered = sorted(enumerate(zip(room.points, room.seats, strict=False)), key=lambda each: each[0] != room.seat)
-    lines = []
-    for number, (points, info) in ordered:
-        if points and info.name is not None:
-            until_ms = now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0])
-            lines.append((colour_of(number, room.seat, scene.theme), (*points, (until_ms, info.home))))
+        now_ms, lines = room.record.ended_at_ms, recorded(room.record, room.seat, scene.theme)
+    else:
+        now_ms, lines = _clock(scene, room), []
+        ordered = sorted(enumerate(zip(room.points, room.seats, strict=False)), key=lambda each: each[0] != room.seat)
+        for number, (points, info) in ordered:
+            if points and info.name is not None:
+                until_ms = now_ms if info.state == "racing" else max(info.elapsed_ms, points[-1][0])
+                lines.append((colour_of(number, room.seat, scene.theme), (*points, (until_ms, info.home))))
     lines += _ghosts(room, now_ms)
     return plot(lines, width, rows, scene.theme, cards=_top(room, total), area=area or rows >= AREA_ROWS)
 
