@@ -48,7 +48,8 @@ def keep_record(folder: Path, record: Record, *, late: bool = False) -> Path:
         os.utime(path, (ended_s, ended_s))
         if _by_age(races)[0] == path:
             replace_file(folder / NAME, text)
-    _forget_oldest(races)
+    for oldest in _by_age(races)[KEPT:]:
+        oldest.unlink(missing_ok=True)
     return path
 
 
@@ -91,11 +92,6 @@ def _read(path: Path) -> Record | None:
 def record_path(folder: Path, race: str | None) -> Path:
     """Where the record of a race is, if it is kept. race: an id, by `is_race_id`; None for the last race."""
     return folder / NAME if race is None else folder / FOLDER / f"{race}.json"
-
-
-def _forget_oldest(races: Path) -> None:
-    for path in _by_age(races)[KEPT:]:
-        path.unlink(missing_ok=True)
 
 
 def _by_age(races: Path) -> list[Path]:
