@@ -177,16 +177,12 @@ class RoomModel(Struct, frozen=True):
 
 
 def snapshot(room: Room, now_ms: int) -> RoomModel:
-    match room.phase:
-        case "waiting":
-            started_at_ms = None
-        case "countdown":
-            started_at_ms = None if room.starts_in_ms is None else now_ms + room.starts_in_ms
-        case "racing" | "over":
-            # A snapshot may fall between the views and the start, while the clock does not run yet.
-            started_at_ms = now_ms + room.starts_in_ms if room.starts_in_ms is not None else now_ms - room.elapsed_ms
-        case _:
-            assert_never(room.phase)
+    started_at_ms = None
+    if room.phase != "waiting" and room.starts_in_ms is not None:
+        # A snapshot may fall between the views and the start, while the clock does not run yet.
+        started_at_ms = now_ms + room.starts_in_ms
+    elif room.phase in ("racing", "over"):
+        started_at_ms = now_ms - room.elapsed_ms
     return RoomModel(
         version=room.version,
         code=room.code,
@@ -293,8 +289,6 @@ def race_clock_ms(started_at_ms: int | None, now_ms: int) -> int:
 
 def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa: C901  (a case for each message, and no more in any)
     match event:
-        case Room():
-            return snapshot(event, now_ms)
         case Seated():
             seats = _with_seat(
                 room.seats, event.seat, name=event.name, bot=event.bot, connected=True, ready=False, again=False, round_trip_ms=None
@@ -360,7 +354,8 @@ def _apply(room: RoomModel, event: RoomEvent, now_ms: int) -> RoomModel:  # noqa
             return replace(room, chat=(*room.chat, event.line)[-CHAT_KEPT:])
         case Ghost(ghost=ghost):
             return replace(room, ghosts=tuple(ghost if known.ghost == ghost.ghost else known for known in room.ghosts))
-        case Hidden():
+        case Hidden() | Room():
+            # A snapshot replaces the room; see `room_after`.
             return room
         case _:
             assert_never(event)
