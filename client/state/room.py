@@ -220,7 +220,7 @@ def room_after(room: RoomModel | None, event: RoomEvent, now_ms: int) -> RoomMod
 def resumed(before: RoomModel | None, event: Room, now_ms: int) -> RoomModel:
     """The room of a snapshot. What a snapshot leaves out goes on from before if the race is the same."""
     room = snapshot(event, now_ms)
-    heard_from_ms = _clock_ms(room, now_ms) if room.phase == "racing" else 0
+    heard_from_ms = since_start_ms(room, now_ms) if room.phase == "racing" else 0
     if before is not None and (before.code, before.race) == (room.code, room.race):
         # If the version is the same, nothing was missed.
         is_whole = before.version == room.version or _led_throughout(before, room)
@@ -247,7 +247,7 @@ def with_points(room: RoomModel, now_ms: int) -> RoomModel:
     """The room with a new point for each seat and ghost that has brought cards home, while the race runs."""
     if room.phase != "racing":
         return room
-    clock_ms = _clock_ms(room, now_ms)
+    clock_ms = since_start_ms(room, now_ms)
     points, ghost_points = measured(room.points, room.seats, clock_ms), room.ghost_points
     if all(ghost.state != "waiting" for ghost in room.ghosts):
         ghost_points = measured(ghost_points, room.ghosts, clock_ms)
@@ -255,7 +255,8 @@ def with_points(room: RoomModel, now_ms: int) -> RoomModel:
     return room if is_same else replace(room, points=points, ghost_points=ghost_points)
 
 
-def _clock_ms(room: RoomModel, now_ms: int) -> int:
+def since_start_ms(room: RoomModel, now_ms: int) -> int:
+    """Milliseconds on the race's clock; 0 before the start."""
     return max(race_clock_ms(room.started_at_ms, now_ms), 0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from client.game.moves import goes_home, target
 from client.state.progress import curves, lead
-from client.state.room import Played, RoomModel, race_clock_ms
+from client.state.room import Played, RoomModel, since_start_ms
 from client.text.formatting import clock_text, deck_size
 from client.text.width import clip, fit, text_width
 from client.tui.drawing.bars import all_bars, seat_name
@@ -42,13 +42,9 @@ def bars(scene: Scene, room: RoomModel, width: int, height: int) -> Picture:
     return stacked(drawn, block([*([[]] if drawn.height + 1 < height else []), [("faint", clip(words, width))]]))
 
 
-def _clock(scene: Scene, room: RoomModel) -> int:
-    return max(race_clock_ms(room.started_at_ms, scene.clock_ms), 0)
-
-
 def _grown(scene: Scene, room: RoomModel) -> frozenset[int]:
     """The seats whose bars have just grown. The player's own is left out: they see their gains on the table."""
-    since_ms = _clock(scene, room) - STROKE_MS
+    since_ms = since_start_ms(room, scene.clock_ms) - STROKE_MS
     racing = [info.seat for info in room.seats if info.state == "racing" and info.seat != room.seat and info.seat < len(room.points)]
     # The first point is where they began.
     return frozenset(seat for seat in racing if room.points[seat][1:] and room.points[seat][-1][0] > since_ms)
@@ -62,7 +58,7 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
     needed = _needed_sentence(room, known)
     if needed:
         return next((words for words in needed if text_width(words) <= width), needed[-1])
-    now = lead(room.points, _clock(scene, room), room.heard_from_ms)
+    now = lead(room.points, since_start_ms(room, scene.clock_ms), room.heard_from_ms)
     # In the very first second somebody leads at once.
     since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms >= 1000 else ""
     if now.seat is None:
@@ -108,7 +104,7 @@ def race_curves(scene: Scene, room: RoomModel, width: int, rows: int, *, area: b
     if room.record is not None:
         now_ms, lines = room.record.ended_at_ms, recorded(room.record, room.seat, scene.theme)
     else:
-        now_ms, lines = _clock(scene, room), []
+        now_ms, lines = since_start_ms(room, scene.clock_ms), []
         ordered = sorted(enumerate(zip(room.points, room.seats, strict=False)), key=lambda each: each[0] != room.seat)
         for number, (points, info) in ordered:
             if points and info.name is not None:
@@ -176,4 +172,4 @@ def _played(scene: Scene, played: Played, width: int) -> Line:
 
 def times(scene: Scene, room: RoomModel) -> Hashable:
     """What changes with time alone."""
-    return _grown(scene, room), _clock(scene, room) // CURVE_MS if room.phase == "racing" else 0
+    return _grown(scene, room), since_start_ms(room, scene.clock_ms) // CURVE_MS if room.phase == "racing" else 0
