@@ -43,9 +43,6 @@ class TournamentModel(Struct, frozen=True, dict=True):
         """The last round that was paired."""
         return self.told.rounds[-1] if self.told.rounds else None
 
-    def entrant(self, player: str) -> TournamentEntrant | None:
-        return self.entrants.get(player)
-
     def table_of(self, player: str) -> TournamentTable | None:
         """The player's table in the round whose tables are known."""
         return next((table for table in self.told.tables if player and player in (table.first, table.second)), None)

@@ -115,7 +115,7 @@ class Teller:
         tournament = tournament_at(scene)
         if tournament is None:
             return []
-        told, own = tournament.told, tournament.entrant(scene.model.player)
+        told, own = tournament.told, tournament.entrants.get(scene.model.player)
         before, self._decisions[told.id] = self._decisions.get(told.id, told.decisions), told.decisions
         authors = {"", told.director_name, own.name if own is not None else ""}
         # Of a large round's results one's own is enough.

@@ -99,7 +99,7 @@ def directs(model: Model, tournament: TournamentModel | None) -> bool:
 
 def own_entrant(model: Model, tournament: TournamentModel) -> TournamentEntrant | None:
     """This player's entry, withdrawn or not."""
-    return tournament.entrant(model.player) if model.player else None
+    return tournament.entrants.get(model.player) if model.player else None
 
 
 def own_table(model: Model, tournament: TournamentModel) -> TournamentTable | None:
