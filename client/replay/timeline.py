@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -56,7 +57,7 @@ class TimeLine(Struct, frozen=True):
 
     def made(self, t_ms: int) -> int:
         """How many moves were made up to and including a moment."""
-        return bisect_right(self.frames, t_ms, key=_when)
+        return bisect_right(self.frames, t_ms, key=attrgetter("at_ms"))
 
     def plies(self, made: int) -> tuple[int, ...]:
         """Each seat's moves when `made` were made in all."""
@@ -81,10 +82,6 @@ def time_line(replay: Replay) -> TimeLine:
     return TimeLine(replay.record, replay.rules, lines, replay.frames, max(ends))
 
 
-def _when(frame: Frame) -> int:
-    return frame.at_ms
-
-
 # ---- where lines of play part
 
 
@@ -106,7 +103,7 @@ def parting(lines: Sequence[SeatLine]) -> Parting | None:
     shortest = min(len(line.frames) for line in lines)
     ply = next((at for at in range(shortest) if len({line.frames[at].move for line in lines}) > 1), shortest)
     following = [line.frames[ply] if ply < len(line.frames) else None for line in lines]
-    there = sorted((frame for frame in following if frame is not None), key=_when)
+    there = sorted((frame for frame in following if frame is not None), key=attrgetter("at_ms"))
     other = next((frame for frame in there if frame.move != there[0].move), there[0])
     return Parting(ply, other.at_ms, tuple(None if frame is None else frame.move for frame in following))
 
