@@ -37,6 +37,7 @@ from protocol.client_messages import (
 )
 from protocol.room_events import Countdown, Dealt, Ended, PlayerReady, PlayerView, Progress, RematchAsked, Result, Room, Said, Started
 from protocol.run_messages import ListChallenges, ListDailies, ListRuns, OpenChallenge, PlayOn, RunChallenge, RunDaily
+from protocol.seat_ends import SEAT_ENDS
 from protocol.server_messages import CurrentView, Error, Left, ServerMessage, WaitingMatch, WaitingOver
 from protocol.text import clean_chat
 from protocol.tournament_messages import (
@@ -49,7 +50,6 @@ from protocol.tournament_messages import (
     FollowTournaments,
     LeaveTournament,
 )
-from protocol.views import SeatState
 from protocol.watch_messages import AskBoardsKey, Unwatch, WatchRace
 
 KEPT = 32
@@ -151,7 +151,7 @@ class Unanswered:
                 (PlayerView(seat=seat, state=state) | CurrentView(seat=seat, state=state) | Progress(seat=seat, state=state)),
                 (Move() | Stop() | Resign()),
             ):
-                return seat == self._seat and _has_ended(state)
+                return seat == self._seat and state in SEAT_ENDS
             case Result() | Ended(), Move() | Stop() | Resign():
                 return True
             case (PlayerReady(seat=seat), Ready()) | (RematchAsked(seat=seat), Rematch()):
@@ -176,12 +176,8 @@ def _shows(room: Room, request: Request) -> bool:
         case Ready(race=race):
             return own is None or race != room.race or room.phase != "waiting" or own.ready
         case Move(race=race, ply=ply):
-            return own is None or race != room.race or room.phase == "over" or _has_ended(own.state) or own.ply > ply
+            return own is None or race != room.race or room.phase == "over" or own.state in SEAT_ENDS or own.ply > ply
         case Stop(race=race) | Resign(race=race):
-            return own is None or race != room.race or room.phase == "over" or _has_ended(own.state)
+            return own is None or race != room.race or room.phase == "over" or own.state in SEAT_ENDS
         case _:
             assert_never(request)
-
-
-def _has_ended(state: SeatState) -> bool:
-    return state not in ("waiting", "racing")
