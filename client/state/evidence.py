@@ -150,17 +150,11 @@ def _dealt(record: Record, evidence: Evidence | None, seat: int | None, decks: i
 
 def _begins_with(order: list[str], view: View) -> bool:
     """Whether the shuffle, without the cards on the foundations, begins with the cards of the view's slots, in slot order."""
-    for card in _on_foundations(view.foundations):
-        if card not in order:
-            return False
-        order.remove(card)  # the first copy
+    for name, count in view.foundations.items():
+        for rank in run_home(name)[: max(count, 0)]:
+            card = rank + name[:1]
+            if card not in order:
+                return False
+            order.remove(card)  # the first copy
     laid = [card for pile in view.piles.values() for card in pile]
     return len(laid) <= len(order) and order[: len(laid)] == laid
-
-
-def _on_foundations(foundations: dict[str, int]) -> list[str]:
-    """The cards on foundations of these sizes."""
-    cards: list[str] = []
-    for name, count in foundations.items():
-        cards += [rank + name[:1] for rank in run_home(name)[: max(count, 0)]]
-    return cards
