@@ -90,19 +90,16 @@ def _small_quilt(marks: Marks, theme: Theme) -> list[Line]:
 
 def _quilt_slot(marks: Marks, slot: str, theme: Theme) -> Line:
     pile, marked = marks.view.piles.get(slot, ()), marks.cursor == slot
-    left, right = theme.glyphs.cursor if marked else (" ", " ")
+    sides, (left, right) = ("cursor", theme.glyphs.cursor) if marked else ("felt", (" ", " "))
     if not pile:
-        return [("cursor" if marked else "felt", left), ("gap", theme.glyphs.middle.center(2)), ("cursor" if marked else "felt", right)]
-    look, name = marks.look(slot), short_name(pile[-1], theme)
-    ground = f"{look} {pile[-1][1:]}" if pile[-1] in DRAWN else "felt"
-    sides = "felt" if is_upright(slot) else ground
-    if marked:
-        return [("cursor", left), (ground, name), ("cursor", right)]
-    if theme.bordered and marks.free is not None and slot in marks.free:
-        # Without colours, a border marks the cards that are free.
-        edge = theme.glyphs.frame.down if is_upright(slot) else theme.glyphs.frame.across
-        return [(sides, edge), (ground, name), (sides, edge)]
-    return [(sides, " "), (ground, name), (sides, " ")]
+        return [(sides, left), ("gap", theme.glyphs.middle.center(2)), (sides, right)]
+    ground = f"{marks.look(slot)} {pile[-1][1:]}" if pile[-1] in DRAWN else "felt"
+    if not marked:
+        sides = "felt" if is_upright(slot) else ground
+        if theme.bordered and marks.free is not None and slot in marks.free:
+            # Without colours, a border marks the cards that are free.
+            left = right = theme.glyphs.frame.down if is_upright(slot) else theme.glyphs.frame.across
+    return [(sides, left), (ground, short_name(pile[-1], theme)), (sides, right)]
 
 
 # ---- a wide layout
