@@ -24,10 +24,8 @@ def letter_label(letter: str) -> str:
 
 def grid_size(board: Board, width: int, height: int) -> CardSize:
     """The largest card size with which the whole grid fits."""
-    for size in cards.PILE_SIZES if board.is_wide else cards.SIZES:
-        if grid_width(board, size) <= width and grid_height(board, size) <= height:
-            return size
-    return cards.DENSE
+    sizes = cards.PILE_SIZES if board.is_wide else cards.SIZES
+    return next((size for size in sizes if grid_width(board, size) <= width and grid_height(board, size) <= height), cards.DENSE)
 
 
 def grid_width(board: Board, card: CardSize) -> int:
