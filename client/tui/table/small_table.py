@@ -47,7 +47,7 @@ class Arrangement(NamedTuple):
 
 def arranged(board: Board, tables: int, width: int, height: int, theme: Theme, *, most: int) -> Arrangement:
     """The arrangement with the largest cards. most: the most rows of curves below the tables, if there is no room at the side."""
-    each = Arrangement(width_of_each(tables, width), height)
+    each = Arrangement(min((width - 2 - BETWEEN * (tables - 1)) // tables, WIDEST), height)
     found = _fitting(board, each, theme)
     if board.is_wide and tables > 1:
         column = Arrangement(width - 1, height // tables, is_column=True)
@@ -70,11 +70,6 @@ def _fitting(board: Board, each: Arrangement, theme: Theme) -> tuple[tuple[CardS
     """The card sizes that a table has room for, the largest first."""
     left = each.height - OWN_ROWS - reserve_rows(board, each.width)
     return tuple(found for found in sizes(board, theme) if found[1] <= each.width and found[2] <= left)
-
-
-def width_of_each(tables: int, width: int) -> int:
-    """The columns of each of `tables` tables side by side."""
-    return min((width - 2 - BETWEEN * (tables - 1)) // tables, WIDEST)
 
 
 def beside_each_other(tables: Sequence[Picture], how: Arrangement, width: int, aside: Picture) -> Picture:
