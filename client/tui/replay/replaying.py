@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from client.game.board import Board, board_of
+from client.game.board import board_of
 from client.game.moves import goes_home, source, taken, target, top_card
 from client.replay.timeline import Head, SeatLine
 from client.state.room import Played
@@ -27,7 +27,7 @@ from client.tui.room import wants_to_race
 from client.tui.scene import Scene, check_in_sentence, head, is_noted
 from client.tui.screen import Screen
 from client.tui.step import Step
-from client.tui.table.marks import Marks, marks_at_rest
+from client.tui.table.marks import marks_at_rest
 from client.tui.table.panel import small_cards
 from client.tui.table.race_progress import last_moves
 from client.tui.table.small_board import place_of_move
@@ -144,14 +144,10 @@ def _board(scene: Scene, replay: ReplayState, now: Head, line: SeatLine, ply: in
         beaten=was_racing(line.seat, replay.line.record.seats),
         role=f"curve {side}",
     )
-    played = _last_move(line, ply, scene.theme, width)
-    return small_table(scene, _marks(line, ply, view, board_of(replay.line.rules, view)), ply, above, played, width=width, height=height)
-
-
-def _marks(line: SeatLine, ply: int, view: View, board: Board) -> Marks:
-    """Marks the place of the last move like the cursor in a race; nothing is marked as playable."""
+    # The place of the last move is marked like the cursor in a race.
     place = place_of_move(line.view(ply - 1), line.frames[ply - 1].move) if ply else ""
-    return marks_at_rest(view, board, place)
+    marks = marks_at_rest(view, board_of(replay.line.rules, view), place)
+    return small_table(scene, marks, ply, above, _last_move(line, ply, scene.theme, width), width=width, height=height)
 
 
 def _seat(line: SeatLine, ply: int, now: Head) -> SeatInfo:
