@@ -98,11 +98,12 @@ def stock_and_waste(scene: Scene, marks: Marks, width: int, card: CardSize) -> P
         drawn = _spot(block(cards.edged(lines, theme, cursor=marks.cursor == "s")), press, face)
         piles += [(cell, drawn), (between, EMPTY)]
     if board.waste:
-        lines = _waste_face(scene, marks, size)
+        top = top_card(view, "w")
+        look, sign = marks.look("w"), marks.sign("w", theme)
+        lines = cards.face(top, size, theme, look, mark=sign) if view.waste else cards.gap(theme.glyphs.dash, size, theme)
         labels.append((width - column, hit(block([_waste_label(marks)]), Press("w"), width - column)))
-        piles.append((cell, _spot(block(cards.edged(lines, theme, cursor=marks.cursor == "w")), "w", face, top_card(view, "w"))))
-    rows: list[Picture] = [row(*labels), row(*piles)]
-    return stacked(*rows, block(_below(scene, marks, width)))
+        piles.append((cell, _spot(block(cards.edged(lines, theme, cursor=marks.cursor == "w")), "w", face, top)))
+    return stacked(row(*labels), row(*piles), block(_below(scene, marks, width)))
 
 
 def _redeals(marks: Marks) -> bool:
@@ -113,13 +114,6 @@ def _redeals(marks: Marks) -> bool:
 def _spot(picture: Picture, place: str, rect: Rect, card: str = "") -> Picture:
     """A picture whose place can be pressed; `card` lies at `rect`."""
     return replace(hit(picture, Press(place)), slots=(Slot(place, rect, card),))
-
-
-def _waste_face(scene: Scene, marks: Marks, size: CardSize) -> list[Line]:
-    theme, waste = scene.theme, marks.view.waste
-    if not waste:
-        return cards.gap(theme.glyphs.dash, size, theme)
-    return cards.face(waste[-1], size, theme, marks.look("w"), mark=marks.sign("w", theme))
 
 
 def _stock_label(marks: Marks, mark: str) -> Line:
