@@ -9,7 +9,7 @@ nothing that they name, until the one that was asked for has been reached: a ser
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -62,11 +62,7 @@ class Route:
             return
         # From here on only servers are known that were named on this visit.
         self._has_been_home = True
-        known = [self.current]
-        for url in nodes:
-            with suppress(BadAddress):
-                known.append(moved_address(url, by=self.current))
-        self._known = tuple(dict.fromkeys([*known, self.home]))
+        self._known = tuple(dict.fromkeys([self.current, *_open_to(nodes, self.current), self.home]))
 
     def move(self, url: str) -> None:
         """Go where the server says. Raises BadAddress if no client should follow."""
@@ -131,9 +127,11 @@ class Route:
 
 def others(named: Iterable[str], home: Address) -> tuple[Address, ...]:
     """The other servers of its place that the one at `home` has named, as far as a client may go there, and remember it."""
-    found: dict[Address, None] = {}
+    return tuple(dict.fromkeys(address for address in _open_to(named, home) if address != home))[:REMEMBERED]
+
+
+def _open_to(named: Iterable[str], by: Address) -> Iterator[Address]:
+    """Where a client may go of what the server at this address has named."""
     for url in named:
         with suppress(BadAddress):
-            found[moved_address(url, by=home)] = None
-    found.pop(home, None)
-    return tuple(found)[:REMEMBERED]
+            yield moved_address(url, by=by)
