@@ -366,9 +366,8 @@ class NetLink:
             self._say(wanted)
         if step.send and not self._rejoining:
             nursery.start_soon(self._ask_until_answered)
-        if step.ask is not None:
-            # Before the later unanswered requests, which may take it back.
-            self._say(step.ask)
+        # Before the later unanswered requests, which may take it back.
+        self._say(step.ask)
         if step.back:
             for request in self._unanswered.again():
                 self._say(request)
