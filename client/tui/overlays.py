@@ -153,11 +153,6 @@ def help_screen(scene: Scene, size: tuple[int, int]) -> Picture:
     )
 
 
-def last_help_line(scene: Scene, size: tuple[int, int]) -> int:
-    """The last line that the page can be scrolled to."""
-    return max(len(help_lines(scene, min(size[0] - 4, 92))) - (size[1] - 3), 0)
-
-
 def asking(scene: Scene, below: Picture, question: Question, size: Size) -> Picture:
     """A question in a box over the screen."""
     width = min(max([len(question.text), *[len(line) + 6 for line in question.lines]]) + 4, size[0] - 8)
@@ -243,7 +238,8 @@ def turn_help(step: Step, command: Command, lines: int = 1) -> Step:
         return step.but(help_from=None)
     if command not in (Command.UP, Command.DOWN, Command.LEFT, Command.RIGHT):
         return step
-    last = last_help_line(scene_of(step.state, step.ui, step.now_ms), step.ui.size)
+    width, height = step.ui.size
+    last = max(len(help_lines(scene_of(step.state, step.ui, step.now_ms), min(width - 4, 92))) - (height - 3), 0)
     return step.but(help_from=max(min((step.ui.help_from or 0) + way(command) * lines, last), 0))
 
 
