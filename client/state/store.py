@@ -112,7 +112,8 @@ class Model(Struct, frozen=True):
     that was sent and is not answered yet.
 
     last: the room as it was at the end of the previous race, since the next race of a series opens at once; None if there was none.
-    search: None while no opponent is looked for. runs: the deal's board of runs that was asked for last.
+    search: None while no opponent is looked for. runs: the deal's board of runs that was asked for last. earlier: the evidence about the
+    race before, whose result is shown again if the next one of a series does not come to be.
     """
 
     link: LinkModel = field(default_factory=LinkModel)
@@ -123,6 +124,7 @@ class Model(Struct, frozen=True):
     room: RoomModel | None = None
     in_flight: MoveSent | None = None
     evidence: Evidence | None = None
+    earlier: Evidence | None = None
     last: RoomModel | None = None
     runs: Runs | None = None
     notice: Notice | None = None
@@ -191,7 +193,11 @@ def _reduced(model: Model, event: Event, now_ms: int) -> Model:  # noqa: C901  (
         case Connecting() | Connected() | Back() | Lost() | RoundTrip():
             return _link(model, event, now_ms)
         case ReadySent(nonce=nonce):
-            return model if model.room is None else replace(model, evidence=_evidence(model.evidence, model.room, nonce))
+            if (room := model.room) is None:
+                return model
+            held = model.evidence
+            is_next = held is not None and (held.code, held.race) != (room.code, room.race)
+            return replace(model, evidence=_evidence(held, room, nonce), earlier=held if is_next else model.earlier)
         case MoveSent():
             return model if model.room is None else replace(model, in_flight=event)
         case Welcome():

@@ -239,9 +239,9 @@ def _number(scene: Scene, record: Record) -> Check:
 
 
 def _evidence(scene: Scene, room: RoomModel, record: Record) -> Evidence | None:
-    evidence = scene.model.evidence
     # The record of a private race does not say the room's code.
-    return evidence if evidence is not None and (evidence.code, evidence.race) == (room.code, record.race) else None
+    seen = (scene.model.evidence, scene.model.earlier)
+    return next((each for each in seen if each is not None and (each.code, each.race) == (room.code, record.race)), None)
 
 
 def _role(ok: bool | None) -> str:
