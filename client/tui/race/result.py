@@ -271,8 +271,9 @@ def _tournament_line(scene: Scene, width: int) -> Line:
     room = scene.model.finished
     is_of_round = known is not None and room is not None and room.table_of[1] == str(known.told.round)
     mine = known.table_of(player) if known is not None and is_of_round and not is_done else None
-    if mine is not None and mine.result is None and mine.code is None:
-        # It was drawn in a knock-out, or the director has struck its result.
+    number = room.shared.number if room is not None and room.shared is not None else 1
+    if mine is not None and mine.result is None and mine.code is None and len(mine.race_ids) >= number:
+        # It was drawn in a knock-out, or the director has struck its result. Before that, the race is not among those of its table yet.
         return [("title", "Your table races again, on another shuffle: you are taken there.")]
     if known is None or not (is_done or is_out(known.told, player)):
         is_last = known is not None and 0 < known.told.options.rounds <= len(known.told.rounds)

@@ -173,6 +173,10 @@ async def test_the_result_of_a_table_that_is_to_race_again_says_so() -> None:
     async with running(size=(100, 30)) as run:
         await at_result(run, replace(told, round=number, tables=(replace(mine, result=tournaments.WON),)))
         assert run.screen.shows("enter: back to the tournament; your next table opens by itself.")
+        # The room is closed before the tournament has heard of its race.
+        await run.say(replace(told, round=number, tables=(mine,)))
+        assert run.screen.shows("enter: back to the tournament; your next table opens by itself.")
+        mine = replace(mine, race_ids=("11111111",))
         await run.say(replace(told, round=number, tables=(mine,)))
         assert run.screen.shows("Your table races again, on another shuffle: you are taken there.")
         # A table that has its room is on its way already, and one of another round says nothing of this one.
