@@ -1,7 +1,7 @@
 // What the director of a tournament decides, by the page. Whether it may be decided now is the server's to say.
 
 import { ask } from "./dialog.js";
-import { button, clean, element, field, fill, setText } from "./dom.js";
+import { button, capitalised, clean, element, field, fill, setText } from "./dom.js";
 import { byeOf, isFieldClosed, outWord } from "./entering.js";
 import { isDone, namesOf } from "./tournaments.js";
 
@@ -126,6 +126,15 @@ export class Directing {
       send(message);
     };
     const decide = (message) => this.send({ id: this.#told.id, ...message });
+    // What was asked is what is sent, however the tournament goes on meanwhile. A reason is that of one decision.
+    const rule = (question, answers, message, andThen = null) => {
+      const ruling = { id: this.#told.id, reason: this.reason.value.trim(), ...message };
+      ask(`${question}${ruling.reason && ` Reason: ${clean(ruling.reason)}`}`, answers, () => {
+        this.send(ruling);
+        this.reason.value = "";
+        andThen?.();
+      });
+    };
     this.start = button("", () => {
       const message = { type: "start-tournament" }, whom = missingText(this.#told);
       if (whom) ask(`Pair the first round without ${whom}?`, ["Pair it", "Wait"], () => decide(message));
@@ -134,7 +143,7 @@ export class Directing {
     this.extend = button("", () => decide({ type: "extend-check-in", more_s: 120 }));
     this.pause = button("", () => decide({ type: "pause-tournament", pause: this.#told.phase !== "paused" }));
     this.pair = button("", () => decide({ type: "pair-round", round: this.#told.rounds.length + 1 }), { class: "main-button" });
-    this.end = button("", () => ask("End the tournament now? The standings stay.", ["End it", "Go on"], () => decide({ type: "end-tournament", reason: this.reason.value })));
+    this.end = button("", () => rule("End the tournament now? The standings stay.", ["End it", "Go on"], { type: "end-tournament" }));
     this.boards = button("All boards on a screen …", () => send({ type: "ask-boards-key", code: this.#told.tables.find((table) => table.code !== null).code }));
     this.boardsLink = element("a", {}, "Open the screen with all boards");
     this.boardsLine = element("p", { hidden: true }, this.boardsLink, " Show it where its players cannot see it; they are told that somebody sees all cards.");
@@ -143,28 +152,33 @@ export class Directing {
     this.table = element("select", { id: "of-table" });
     this.verdict = element("select", { "aria-label": "Result" });
     this.correct = button("Decide", () => this.#withTable((table) => {
-      const words = `Table ${table.table}: ${this.verdict.selectedOptions[0].textContent}?`;
-      ask(words, ["Confirm", "Leave it"], () => decide(correction(this.#told, table, Number(this.verdict.value), this.reason.value)));
+      const message = correction(this.#told, table, Number(this.verdict.value), this.reason.value.trim());
+      rule(`${capitalised(rulingWords(this.#told, message))}?`, ["Confirm", "Leave it"], message);
     }));
     this.entrant = element("select", { id: "of-player" });
     this.remove = button("", () => {
       const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value);
       if (!entrant) return;
-      const message = { type: "remove-entrant", entrant: entrant.id, remove: !entrant.withdrawn, reason: this.reason.value };
-      ask(`${entrant.withdrawn ? "Let back in" : "Remove"}: ${clean(entrant.name)}?`, [entrant.withdrawn ? "Let back in" : "Remove", "Leave it"], () => decide(message));
+      const what = entrant.withdrawn ? "Let back in" : "Remove";
+      rule(`${what}: ${clean(entrant.name)}?`, [what, "Leave it"], { type: "remove-entrant", entrant: entrant.id, remove: !entrant.withdrawn });
     });
     this.newName = element("input", { id: "new-name", maxlength: "24", autocomplete: "off" });
     this.rename = button("Correct it", () => {
       const entrant = this.#told.entrants.find((each) => each.id === this.entrant.value), name = this.newName.value.trim();
       if (!entrant || !name) return;
-      const message = { type: "rename-entrant", entrant: entrant.id, name, reason: this.reason.value };
-      ask(`${clean(entrant.name)} is called ${clean(name)} from now on, in this tournament?`, ["Correct it", "Leave it"], () => {
-        decide(message);
-        this.newName.value = "";
-      });
+      rule(`${clean(entrant.name)} is called ${clean(name)} from now on, in this tournament?`, ["Correct it", "Leave it"],
+        { type: "rename-entrant", entrant: entrant.id, name }, () => { this.newName.value = ""; });
     });
-    this.bye = button("", () => this.#giveBye(2));
-    this.halfBye = button("Half-point bye", () => this.#giveBye(1));
+    // In the round that is paired next; or none, if they have one.
+    const giveBye = (points) => {
+      const round = this.#told.rounds.length + 1, entrant = this.#told.entrants.find((each) => each.id === this.entrant.value);
+      if (!entrant) return;
+      const half_points = byeOf(this.#told, entrant.id, round) ? 0 : points;
+      const what = ["Take away the bye", "Half-point bye", "Full-point bye"][half_points];
+      rule(`${what} of ${clean(entrant.name)} in round ${round}?`, [what, "Leave it"], { type: "give-bye", entrant: entrant.id, round, half_points });
+    };
+    this.bye = button("", () => giveBye(2));
+    this.halfBye = button("Half-point bye", () => giveBye(1));
     this.reason = element("input", { id: "reason", maxlength: "200", autocomplete: "off" });
     this.ofTable = field("A result", this.table, this.verdict, this.correct);
     this.ofBot = field("A house bot", this.bot, this.addBot);
@@ -231,18 +245,6 @@ export class Directing {
     ask(`The connection was lost before ${thisWas} decided: ${undone.map((ruling) => rulingWords(told, ruling)).join("; ")}.`,
       [`Decide ${it} now`, "Leave it as it is"], () => undone.forEach((ruling) => this.send(ruling)));
   };
-
-  /** A bye in the round that is paired next; or none, if they have one. @param {number} points half ones */
-  #giveBye(points) {
-    const told = this.#told, round = told.rounds.length + 1;
-    const entrant = told.entrants.find((each) => each.id === this.entrant.value);
-    if (!entrant) return;
-    const half_points = byeOf(told, entrant.id, round) ? 0 : points;
-    const what = half_points === 0 ? "Take away the bye" : half_points === 1 ? "Half-point bye" : "Full-point bye";
-    ask(`${what} of ${clean(entrant.name)} in round ${round}?`, [what, "Leave it"], () => {
-      this.send({ type: "give-bye", id: told.id, entrant: entrant.id, round, half_points, reason: this.reason.value });
-    });
-  }
 
   #withTable(act) {
     const table = this.#told.tables.find((each) => String(each.table) === this.table.value);

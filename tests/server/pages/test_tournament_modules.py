@@ -332,6 +332,57 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
     assert two == [0, several]
 
 
+def test_what_a_director_has_confirmed_is_what_was_asked_whatever_the_tournament_has_become_and_a_reason_is_that_of_one_decision() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Directing }} = await import(`${{web}}/directing.js`);
+        const [before, after, me] = given;
+        let dialog = null, sent = null;
+        document.querySelector = () => null;
+        document.body = {{ append: (node) => {{ dialog = node; }} }};
+        Object.assign(Element.prototype, {{ focus() {{}}, showModal() {{}}, close() {{}}, click() {{ this.act(); }} }});
+        Element.prototype.addEventListener = function (type, act) {{ if (type === "click") this.act = act; }};
+        const decided = (reason, press, ...choices) => {{
+            const directing = new Directing((message) => {{ sent = message; }});
+            directing.show(before, me, []);
+            for (const [field, value] of [["reason", reason], ...choices]) directing[field].value = value;
+            directing[press].click();
+            const asked = textOf(dialog.children[0]);
+            directing.show(after, me, []);
+            all(dialog, "button")[0].click();
+            return [asked, sent, directing.reason.value];
+        }};
+        console.log(JSON.stringify([
+            decided("the sheet says so", "correct", ["table", "1"], ["verdict", "1"]),
+            decided("", "correct", ["table", "1"], ["verdict", "0"]),
+            decided("asked me to", "remove", ["entrant", "p1"]), decided("", "rename", ["entrant", "p1"], ["newName", "Ann"]),
+            decided("ill", "bye", ["entrant", "p1"]), decided("no light", "end"),
+        ]));
+    """
+    scene = tournament_scenes.running(round=2)
+    out = [msgspec.structs.replace(each, withdrawn=True) for each in scene.entrants]
+    third = tournament_scenes.paired(3, left=1)
+    other = tournament_scenes.table(1, "p3", "p1", code="WWWWWW", result=TableResult(verdict="draw", first_home=7, second_home=7))
+    later = tournament_scenes.running(entrants=tuple(out), rounds=(*scene.rounds, third), round=3, tables=(other,))
+    anna, id_, because = "p1", scene.id, "the sheet says so"
+    won, lost = (TableResult(verdict=verdict) for verdict in ("second", "first"))
+    told = node(script, msgspec.to_builtins([scene, later, scene.director]))
+    assert [
+        [asked, msgspec.convert(sent, type=CorrectResult | RemoveEntrant | RenameEntrant | GiveBye | EndTournament), reason]
+        for asked, sent, reason in told
+    ] == [
+        [
+            f"Round 2, table 1: Anna wins? Reason: {because}",
+            CorrectResult(id=id_, round=2, table=1, race=1, result=won, reason=because),
+            "",
+        ],
+        ["Round 2, table 1: Benedikt wins?", CorrectResult(id=id_, round=2, table=1, race=1, result=lost), ""],
+        ["Remove: Anna? Reason: asked me to", RemoveEntrant(id=id_, entrant=anna, reason="asked me to"), ""],
+        ["Anna is called Ann from now on, in this tournament?", RenameEntrant(id=id_, entrant=anna, name="Ann"), ""],
+        ["Full-point bye of Anna in round 3? Reason: ill", GiveBye(id=id_, entrant=anna, round=3, half_points=2, reason="ill"), ""],
+        ["End the tournament now? The standings stay. Reason: no light", EndTournament(id=id_, reason="no light"), ""],
+    ]
+
+
 def test_the_answer_to_one_request_is_not_taken_for_that_to_another() -> None:
     script = f"""{DOCUMENT}
         const {{ TakingPart }} = await import(`${{web}}/entering.js`);
