@@ -101,11 +101,14 @@ export class Game {
     if (room?.view) this.note(whyNot(room.view, this.rules, place));
   }
 
-  leave() {
+  /** asked: what was, and is answered with yes. A race may have begun or ended meanwhile: then leaving it has another price, and is asked about anew. */
+  leave(asked = "") {
     const { player } = this;
     const racing = player.room?.isRacing;
     const lost = [racing && "be placed last", player.room?.givesUpSeries && "give up the series"].filter(Boolean).join(" and ");
-    ask(`Leave ${racing ? "the race" : "this room"}?${lost && ` You will ${lost}.`}`, ["Leave", "Stay"], () => player.send({ type: "leave-race" }));
+    const question = `Leave ${racing ? "the race" : "this room"}?${lost && ` You will ${lost}.`}`;
+    if (question === asked) player.send({ type: "leave-race" });
+    else ask(question, ["Leave", "Stay"], () => this.leave(question));
   }
 
   #stop() {

@@ -636,6 +636,29 @@ DOCUMENT = """
 """
 
 
+def test_leaving_is_asked_about_anew_where_it_has_another_price_by_the_time_of_the_answer() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Game }} = await import(`${{web}}/game.js`);
+        let dialog = null;
+        document.body = {{ append: (node) => {{ dialog = node; }} }};
+        Object.assign(Element.prototype, {{ focus() {{}}, showModal() {{}}, close() {{}}, click() {{ this.act(); }} }});
+        Element.prototype.addEventListener = function (type, act) {{ if (type === "click") this.act = act; }};
+        const said = [];
+        const player = {{ room: {{ isRacing: false, givesUpSeries: true }}, send: ({{ type }}) => said.push(type) }};
+        const yes = () => {{
+            said.push(textOf(dialog.children[0]));
+            all(dialog, "button")[0].click();
+        }};
+        new Game(player, () => {{}}).leave();
+        player.room = {{ isRacing: true, givesUpSeries: true }};
+        yes();
+        yes();
+        console.log(JSON.stringify(said));
+    """
+    both = "Leave the race? You will be placed last and give up the series."
+    assert node(script, None) == ["Leave this room? You will give up the series.", both, "leave-race"]
+
+
 def test_what_is_pressed_as_a_race_ends_moves_nothing_and_space_never_scrolls_its_result_away() -> None:
     script = f"""{DOCUMENT}
         let [now, press] = [0, null];
