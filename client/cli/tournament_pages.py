@@ -307,7 +307,8 @@ def standings_lines(document: TournamentDocument, *, plain: bool) -> list[str]:
 def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bool) -> list[str]:
     """The tables of a round. plain: as in `standings_lines`."""
     names = {entrant.id: _marked(entrant) for entrant in document.entrants}
-    nobody = "alone" if document.options.format == "session" else "the house"
+    is_alone = document.options.format == "session"
+    nobody = "alone" if is_alone else "the house"
 
     def name(side: str | None) -> str:
         return names.get(side, clean_name(side)) if side is not None else nobody
@@ -317,7 +318,7 @@ def table_list(document: TournamentDocument, paired: RoundDocument, *, plain: bo
             f"{each.table} {clean_name(each.match)}".rstrip(),
             name(each.first),
             name(each.second),
-            _result_cell(each, plain=plain),
+            _result_cell(each, alone=is_alone, plain=plain),
         )
         for each in paired.tables
     ]
@@ -338,11 +339,11 @@ def log_lines(document: TournamentDocument) -> list[str]:
     return table_lines(("number", "after", "decision"), rows, right=(0, 1))
 
 
-def _result_cell(table: TableDocument, *, plain: bool) -> str:
+def _result_cell(table: TableDocument, *, alone: bool, plain: bool) -> str:
     result = table.result
     if result is None:
         return "" if table.counted else "bye"
-    return ", ".join(filter(None, (result_text(result, plain=plain), decided_by(result))))
+    return ", ".join(filter(None, (result_text(result, alone=alone, plain=plain), decided_by(result))))
 
 
 def _marked(entrant: EntrantDocument) -> str:

@@ -203,14 +203,14 @@ VERDICT_WORDS: Final[dict[Verdict, str]] = {"first": "1 : 0", "second": "0 : 1",
 _PLAIN_VERDICTS: Final[dict[Verdict, str]] = {"first": "1 : 0", "second": "0 : 1", "draw": "1/2 : 1/2", "neither": "0 : 0"}
 
 
-def own_result_sentence(table: TournamentTable, player: str) -> str:
-    """`You won your table, 52 : 31 cards.`, as one of its two sides is told; their own cards come first."""
+def own_result_sentence(table: TournamentTable, player: str, *, alone: bool = False) -> str:
+    """`You won your table, 52 : 31 cards.`, as one of its sides is told; their own cards come first. alone: as in `result_text`."""
     result, is_first = table.result, table.first == player
     assert result is not None
     own, other = (result.first_home, result.second_home) if is_first else (result.second_home, result.first_home)
     ruled = ", by ruling" if result.ruled else ", by walkover" if result.walkover else ""
-    if table.second is None:
-        # Alone: the table is won only with every card home.
+    if alone:
+        # It is won only with every card home.
         return f"Your table is finished: {counted(own, 'card')} home."
     if result.verdict == "neither":
         return "Neither of you won your table: both forfeited."
@@ -240,7 +240,10 @@ def decided_by(result: TableResult) -> str:
     return f"first to {result.first_home}" if _is_by_time(result) else ""
 
 
-def result_text(result: TableResult, *, plain: bool = False) -> str:
-    """`1 : 0 (52 : 31 cards)`, `0 : 1 by forfeit`."""
+def result_text(result: TableResult, *, alone: bool = False, plain: bool = False) -> str:
+    """`1 : 0 (52 : 31 cards)`, `0 : 1 by forfeit`. alone: the table is one of a session, where nobody else sits, not even the house:
+    `31 cards home`, `forfeited`."""
+    if alone:
+        return "forfeited" if result.forfeit else f"{counted(result.first_home, 'card')} home"
     verdict = (_PLAIN_VERDICTS if plain else VERDICT_WORDS)[result.verdict]
     return f"{verdict} by forfeit" if result.forfeit else f"{verdict} ({result.first_home} : {result.second_home} cards)"

@@ -207,7 +207,8 @@ def tournament_lines(scene: Scene, asked: str) -> list[str]:
     if asked == "tables":
         for table in told.tables:
             first, second = (clean_name(table_name(tournament, side)) for side in (table.first, table.second))
-            result = f": {result_text(table.result, plain=True)}" if table.result is not None else ""
+            is_alone = told.options.format == "session"
+            result = f": {result_text(table.result, alone=is_alone, plain=True)}" if table.result is not None else ""
             lines.append(f"Round {told.round}, table {table.table}: {first} against {second}{result}.")
         return lines or ["No round has been paired yet."]
     return [line for line in (_stands(scene, tournament), own_sentence(scene, tournament)) if line]

@@ -200,7 +200,8 @@ def _go(step: Step, view_state: TournamentView, tournament: TournamentModel, lin
         return step
     if marked.result is None:
         return step.note(f"No race is running at table {marked.table}.")
-    told, said = tournament.told, f"Table {marked.table}: {result_text(marked.result)}."
+    told = tournament.told
+    said = f"Table {marked.table}: {result_text(marked.result, alone=told.options.format == 'session')}."
     raced = [race for race in marked.race_ids if is_race_id(race)]
     if not raced:
         return step.note(f"{said} There is no race to replay.")

@@ -188,7 +188,7 @@ def _without_table(scene: Scene, told: Tournament, own: TournamentEntrant) -> st
 
 def _while_others_race(told: Tournament, mine: TournamentTable, own: str) -> str:
     if mine.result is not None:
-        return f"{own_result_sentence(mine, own)} The round goes on."
+        return f"{own_result_sentence(mine, own, alone=told.options.format == 'session')} The round goes on."
     return "Your table races again when the other tables are done. You are taken there." if waits_for_others(told, mine) else ""
 
 
@@ -304,7 +304,7 @@ def _middle(scene: Scene, told: Tournament, table: TournamentTable, width: int, 
         return [("faint", fit("", width))]
     if table.result is not None:
         plain = scene.theme.is_ascii
-        score = result_text(table.result, plain=plain)
+        score = result_text(table.result, alone=told.options.format == "session", plain=plain)
         return [("strong", f"{score:^{width}}")]
     if not table.sides:
         word = "waiting" if table.code is not None else "after the other tables" if waits_for_others(told, table) else "setting up"

@@ -86,7 +86,7 @@ export class Call {
     const { id, round } = this.#closed;
     const before = this.became?.sentence;
     const table = tableOf(told, this.#me);
-    const result = table?.result ? ownResultSentence(table, this.#me) : "";
+    const result = table?.result ? ownResultSentence(told, table, this.#me) : "";
     // The end of a race that they have raced they have seen.
     const isNews = this.#became?.id === id || !this.#calls.has(id) || table?.result?.forfeit || table?.result?.ruled;
     // Where another tournament calls, this one is followed no longer than to the result.

@@ -34,45 +34,55 @@ export function pathOf(rounds, entrant) {
   })));
 }
 
-/** Who met whom, as a grid: of each row's entrant the results against each column's. @param {any[]} rounds @param {string[]} order */
-export function gridOf(rounds, order) {
+/** Who met whom, as a grid: of each row's entrant the results against each column's, and against the house. struck: whose tables count for nobody.
+ * @param {any[]} rounds @param {string[]} order @param {Set<string>} struck */
+export function gridOf(rounds, order, struck) {
   const met = new Map(order.map((entrant) => [entrant, new Map()]));
   for (const round of rounds) {
     for (const table of round.tables) {
-      if (!table.counted || table.second === null) continue;
+      if (!table.counted) continue;
+      const isStruck = [table.first, table.second].some((side) => struck.has(side));
       for (const [own, other] of [[table.first, table.second], [table.second, table.first]]) {
         const cells = met.get(own);
         if (!cells) continue;
         const score = table.result ? WORTH[outcome(table.result, own === table.first)] : "·";
-        cells.set(other, [...(cells.get(other) ?? []), { score, race: round.isOver ? table.race_ids.at(-1) ?? null : null, round: round.number }]);
+        cells.set(other, [...(cells.get(other) ?? []), { score: isStruck ? `(${score})` : score, race: round.isOver ? table.race_ids.at(-1) ?? null : null, round: round.number }]);
       }
     }
   }
-  return order.map((own) => order.map((other) => (own === other ? null : met.get(own).get(other) ?? [])));
+  return order.map((own) => [...order, null].map((other) => (own === other ? null : met.get(own).get(other) ?? [])));
 }
 
-/** The grid as the rows of a table. from: of the rows, as many as are shown at once. @param {any[]} rounds @param {string[]} order @param {Map<string, string>} names @param {number} from */
-function gridNodes(rounds, order, names, from) {
-  const name = (entrant) => clean(names.get(entrant) ?? entrant);
+/** Who left a round robin so early that their tables count for nobody: whose counted tables are none. @param {any} told a `Tournament` @returns {Set<string>} */
+function struckOf({ standings }) {
+  return new Set(standings.filter((row) => row.withdrawn && row.won + row.drawn + row.lost === 0).map((row) => row.entrant));
+}
+
+/** The grid as the rows of a table. from: of the rows, as many as are shown at once. @param {any} told @param {any[]} rounds @param {string[]} order @param {Map<string, string>} names @param {number} from */
+function gridNodes(told, rounds, order, names, from) {
+  const name = (entrant) => clean(names.get(entrant) ?? entrant ?? "the house");
+  const grid = gridOf(rounds, order, struckOf(told));
+  // A bye is worth what is won against the house.
+  const width = order.length + Number(grid.some((cells) => cells.at(-1).length > 0));
   const head = element("tr", {}, element("td", {}), element("th", { scope: "col" }, "Player"),
-    order.map((entrant, at) => element("th", { scope: "col", title: name(entrant), "aria-label": `${at + 1}: against ${name(entrant)}` }, String(at + 1))));
-  const rows = gridOf(rounds, order).slice(from, from + ROWS).map((cells, row) => element("tr", {}, element("td", {}, String(from + row + 1)), element("th", { scope: "row" }, nameOf(names.get(order[from + row]) ?? order[from + row])),
-    cells.map((cell, column) => (cell === null ? element("td", { class: "self" }, "—") : element("td", {}, cell.map(({ score, race, round }) => (race === null ? `${score} `
+    order.map((entrant, at) => element("th", { scope: "col", title: name(entrant), "aria-label": `${at + 1}: against ${name(entrant)}` }, String(at + 1))), width > order.length ? element("th", { scope: "col" }, "House") : null);
+  const rows = grid.slice(from, from + ROWS).map((cells, row) => element("tr", {}, element("td", {}, String(from + row + 1)), element("th", { scope: "row" }, nameOf(names.get(order[from + row]) ?? order[from + row])),
+    cells.slice(0, width).map((cell, column) => (cell === null ? element("td", { class: "self" }, "—") : element("td", {}, cell.map(({ score, race, round }) => (race === null ? `${score} `
       : element("a", { href: `/race/${encodeURIComponent(race)}`, "aria-label": `${score}, round ${round} against ${name(order[column])}` }, score))))))));
   return [element("thead", {}, head), element("tbody", {}, rows)];
 }
 
 /** Round by round, where not everybody meets everybody: how it went and against whom, by their place; in a session how many cards were brought home.
- * @param {any[]} rounds @param {string[]} order @param {Map<string, string>} names @param {number} from */
-function roundNodes(rounds, order, names, from) {
-  const name = (entrant) => clean(names.get(entrant) ?? entrant);
+ * @param {any} told @param {any[]} rounds @param {string[]} order @param {Map<string, string>} names @param {number} from */
+function roundNodes({ options }, rounds, order, names, from) {
+  const name = (entrant) => clean(names.get(entrant) ?? entrant ?? "the house");
   const places = new Map(order.map((entrant, at) => [entrant, at + 1]));
   const head = element("tr", {}, element("td", {}), element("th", { scope: "col" }, "Player"),
     rounds.map(({ number }) => element("th", { scope: "col", "aria-label": `Round ${number}` }, String(number))));
   const cell = (step) => {
     if (!step) return element("td", {}, "");
-    const isAlone = step.other === null && !step.isBye;
-    const score = step.isBye ? ["bye", step.score].filter(Boolean).join(" ") : step.how === null ? "·" : isAlone ? String(step.homes?.[0] ?? 0) : `${WORTH[step.how]} : ${places.get(step.other) ?? "?"}`;
+    const isAlone = options.format === "session" && !step.isBye;
+    const score = step.isBye ? ["bye", step.score].filter(Boolean).join(" ") : step.how === null ? "·" : isAlone ? String(step.homes?.[0] ?? 0) : `${WORTH[step.how]} : ${step.other === null ? "house" : places.get(step.other) ?? "?"}`;
     const words = step.isBye ? byeWords(step).toLowerCase() : isAlone ? `${score} cards home` : step.how === null ? `against ${name(step.other)}` : `${HOW[step.how].toLowerCase()} against ${name(step.other)}`;
     const race = step.races.at(-1);
     return element("td", { title: words }, race ? element("a", { href: `/race/${encodeURIComponent(race)}`, "aria-label": `${score}, round ${step.round}, ${words}` }, score) : score);
@@ -121,15 +131,16 @@ export class Crosstable {
     fill(this.picker, order.length, () => Array.from({ length: Math.ceil(order.length / ROWS) }, (_, at) =>
       element("option", { value: String(at * ROWS) }, `${at * ROWS + 1} to ${Math.min((at + 1) * ROWS, order.length)}`)));
     this.picker.value = String(from);
-    this.#told = { isGrid, rounds, order, names };
+    this.#told = { told, isGrid, rounds, order, names };
     this.#draw();
   }
 
   #draw() {
-    const { isGrid, rounds, order, names } = this.#told;
+    const { told, isGrid, rounds, order, names } = this.#told;
     if (!this.isOpen) return;
     const caption = isGrid ? "Results of everybody against everybody, best first" : "Each round’s result and opponent, by place, best first";
-    this.table.replaceChildren(element("caption", { class: "unseen" }, caption), ...(isGrid ? gridNodes : roundNodes)(rounds, order, names, Number(this.picker.value)));
+    const nodes = (isGrid ? gridNodes : roundNodes)(told, rounds, order, names, Number(this.picker.value));
+    this.table.replaceChildren(element("caption", {}, element("span", { class: "unseen" }, `${caption}. `), isGrid && struckOf(told).size ? "What stands in brackets does not count." : ""), ...nodes);
   }
 }
 

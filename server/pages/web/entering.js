@@ -36,7 +36,7 @@ export function ownPart(told, me) {
   const isLast = told.round === told.rounds.length;
   const mine = isLast && plays ? tableOf(told, me) : null;
   const table = mine !== null && mine.code !== null && mine.result === null ? mine : null;
-  const result = mine?.result ? ownResultSentence(mine, me) : "";
+  const result = mine?.result ? ownResultSentence(told, mine, me) : "";
   const next = nextSentence(told, { own, plays, isOver, mine, table });
   return {
     own, plays, table, next,
@@ -99,14 +99,14 @@ function nextSentence(told, { own, plays, isOver, mine, table }) {
   return `You are in as ${clean(own.name)}. When the next round is paired, this page takes you to your table.`;
 }
 
-/** "You won your table, 52 : 31 cards.", as one of its two sides is told; their own cards come first. @param {any} table with its result @param {string} me */
-export function ownResultSentence({ first, second, result }, me) {
+/** "You won your table, 52 : 31 cards.", as one of its two sides is told; their own cards come first. @param {any} told a `Tournament` @param {any} table of it, with its result @param {string} me */
+export function ownResultSentence({ options }, { first, result }, me) {
   const { verdict, first_home, second_home, forfeit } = result;
   const isFirst = first === me;
   const [mine, others] = isFirst ? [first_home, second_home] : [second_home, first_home];
   const ruled = result.ruled ? ", by ruling" : result.walkover ? ", by walkover" : "";
   // Alone: the table is won only with every card home.
-  if (second === null) return `Your table is finished: ${counted(mine, "card")} home.`;
+  if (options.format === "session") return `Your table is finished: ${counted(mine, "card")} home.`;
   if (verdict === "neither") return "Neither of you won your table: both forfeited.";
   if (verdict === "draw") return `Your table is a draw, ${mine} : ${others} cards${ruled}.`;
   const hasWon = (verdict === "first") === isFirst;

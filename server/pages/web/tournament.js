@@ -184,7 +184,7 @@ export class TournamentPage {
     if (!told?.rounds.length) return;
     const chosen = told.entrants.some((entrant) => entrant.id === this.#chosen) ? this.#chosen : null;
     const rounds = roundsOf(this.#document, told);
-    const key = JSON.stringify([chosen, told.entrants.map((entrant) => entrant.name), rounds.map((round) => [round.isOver, round.tables.map((table) => [table.first, table.second, table.result, table.race_ids])])]);
+    const key = JSON.stringify([chosen, told.entrants.map((entrant) => entrant.name), told.standings, rounds.map((round) => [round.isOver, round.tables.map((table) => [table.first, table.second, table.result, table.race_ids])])]);
     if (key === this.#drawnWhole) return;
     this.#drawnWhole = key;
     const names = namesOf(told);

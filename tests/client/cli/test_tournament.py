@@ -181,6 +181,13 @@ def test_byes_on_request_stand_below_the_tables_of_their_round() -> None:
     assert [line.split() for line in lines[3:]] == [["Clara", "bye", "on", "request,", "0.5"]]
 
 
+def test_of_a_session_the_cards_are_told_that_each_brought_home() -> None:
+    alone = replace(DOCUMENT.rounds[0].tables[0], second=None, result=TableResult(verdict="second", first_home=13))
+    document = replace(DOCUMENT, options=replace(DOCUMENT.options, format="session"))
+    lines = table_list(document, replace(DOCUMENT.rounds[0], tables=(alone,)), plain=True)
+    assert lines[2].split() == ["1", "Benedikt", "alone", "13", "cards", "home"]
+
+
 def test_names_cannot_touch_the_terminal() -> None:
     enemy = replace(DOCUMENT.entrants[0], name="\x1b[31mBen\n")
     document = replace(DOCUMENT, entrants=(enemy,), options=replace(DOCUMENT.options, name="\x1b]0;x\x07Open"))

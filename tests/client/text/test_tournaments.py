@@ -116,7 +116,14 @@ def test_whoever_won_because_the_other_gave_up_had_no_need_to_be_first() -> None
 
 def test_alone_at_a_table_the_cards_home_are_the_result() -> None:
     alone = tournaments.table(1, tournaments.ANNA, None, result=TableResult(verdict="second", first_home=31))
-    assert own_result_sentence(alone, tournaments.ANNA) == "Your table is finished: 31 cards home."
+    assert own_result_sentence(alone, tournaments.ANNA, alone=True) == "Your table is finished: 31 cards home."
+    results = (TableResult(verdict="second", first_home=1), TableResult(verdict="second", forfeit=True))
+    assert [result_text(result, alone=True) for result in results] == ["1 card home", "forfeited"]
+
+
+def test_against_the_house_a_table_is_won_or_lost_like_any_other() -> None:
+    bye = tournaments.table(1, tournaments.ANNA, None, result=TableResult(verdict="second", first_home=8, second_home=10))
+    assert own_result_sentence(bye, tournaments.ANNA) == "You lost your table, 8 : 10 cards."
 
 
 def test_a_title_cannot_touch_the_terminal_and_is_never_empty() -> None:

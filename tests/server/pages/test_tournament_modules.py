@@ -32,9 +32,10 @@ from server.tournaments.pairing.brackets import double_bracket, single_bracket
 from server.tournaments.pairing.crosstable import Crosstable
 from server.tournaments.pairing.elimination import Elimination
 from server.tournaments.pairing.round_robin import RoundRobin
+from server.tournaments.views import standings_rows
 from tests.client import tournament_scenes
 from tests.server.pages.test_page_modules import DOCUMENT, node
-from tests.server.tournaments.fields import by_chance, field_of, play
+from tests.server.tournaments.fields import by_chance, field_of, pair_next, play, run_round
 
 pytestmark = pytest.mark.slow
 
@@ -185,7 +186,7 @@ def test_everybody_against_everybody_and_the_way_of_each() -> None:
     script = """
         const { gridOf, pathOf } = await import(`${web}/crosstable.js`);
         const { rounds, order } = given;
-        console.log(JSON.stringify({ grid: gridOf(rounds, order), paths: order.map((entrant) => pathOf(rounds, entrant)) }));
+        console.log(JSON.stringify({ grid: gridOf(rounds, order, new Set()), paths: order.map((entrant) => pathOf(rounds, entrant)) }));
     """
     order = list(tournament.seeds)
     told = node(script, {"rounds": told_rounds(tournament), "order": order})
@@ -193,14 +194,61 @@ def test_everybody_against_everybody_and_the_way_of_each() -> None:
     points = {row.entrant: row.points for row in tournament.standings}
     for at, (entrant, cells, path) in enumerate(zip(order, told["grid"], told["paths"], strict=True)):
         assert cells[at] is None
-        others = [cell for column, cell in enumerate(cells) if column != at]
+        others = [cell for column, cell in enumerate(cells[:-1]) if column != at]
         assert [len(cell) for cell in others] == [2] * 4
+        # The last column is that of the house.
+        assert sum(worth[race["score"]] for cell in [*others, cells[-1]] for race in cell) == points[entrant]
         raced = [step for step in path if not step["isBye"]]
         worths = [({"won": 1.0, "drawn": 0.5, "lost": 0.0}[step["how"]], step["other"]) for step in raced]
         assert sum(each for each, _ in worths) == points[entrant]
         assert sum(worth[race["score"]] for cell in others for race in cell) == sum(each for each, other in worths if other is not None)
         assert [step["round"] for step in path] == sorted(step["round"] for step in path)
         assert all(step["races"] == [f"{step['round']}-{step['table']}"] for step in raced)
+
+
+def test_the_rows_of_a_round_robin_add_up_to_the_standings_and_what_was_struck_stands_in_brackets() -> None:
+    tournament = run_round(pair_next(field_of(RoundRobin(), 5)), by_chance(Random(3))).withdraw("b")
+    tournament = play(tournament, by_chance(Random(3)))
+    script = f"""{DOCUMENT}
+        const {{ Crosstable }} = await import(`${{web}}/crosstable.js`);
+        const crosstable = new Crosstable(() => {{}});
+        crosstable.details.open = true;
+        const [told, rounds] = given;
+        crosstable.show(told, rounds, new Map(), null);
+        const cellsOf = (row) => row.children.slice(2).map(textOf);
+        const caption = textOf(all(crosstable.table, "caption")[0]);
+        console.log(JSON.stringify([caption, ...all(crosstable.table, "tr").map(cellsOf)]));
+    """
+    rows = msgspec.to_builtins(standings_rows(tournament.standings))
+    caption, head, *lines = node(script, [{"options": {"format": "round-robin"}, "standings": rows}, told_rounds(tournament)])
+    assert caption == "Results of everybody against everybody, best first. What stands in brackets does not count."
+    assert head == ["1", "2", "3", "4", "5", "House"]
+    worth = {"1": 2, "½": 1, "0": 0}
+    for row, line in zip(rows, lines, strict=True):
+        assert sum(worth.get(cell, 0) for cell in line) == row["half_points"]
+        is_struck = row["entrant"] == "b"
+        # The last in the standings.
+        assert all(cell.startswith("(") for cell in (line[:4] if is_struck else line[4:5]))
+
+
+def test_of_a_swiss_a_bye_is_a_result_against_the_house_and_of_a_session_the_cards_home_are_told() -> None:
+    script = f"""{DOCUMENT}
+        const {{ Crosstable }} = await import(`${{web}}/crosstable.js`);
+        const crosstable = new Crosstable(() => {{}});
+        crosstable.details.open = true;
+        const told = (format) => ({{ options: {{ format }}, standings: [{{ entrant: "a" }}] }});
+        console.log(JSON.stringify(["swiss", "session"].map((format) => {{
+            crosstable.show(told(format), given, new Map(), null);
+            return all(crosstable.table, "td").slice(2).map((cell) => [textOf(cell), cell.attributes.title]);
+        }})));
+    """
+    results = [TableResult(verdict=verdict, first_home=8, second_home=9) for verdict in ("first", "second")]
+    tables = [tournament_scenes.table(1, "a", None, result=result) for result in results]
+    rounds = [{"number": number, "isOver": False, "tables": [each]} for number, each in enumerate(tables, 1)]
+    assert node(script, msgspec.to_builtins(rounds)) == [
+        [["1 : house", "won against the house"], ["0 : house", "lost against the house"]],
+        [["8", "8 cards home"]] * 2,
+    ]
 
 
 def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> None:
@@ -855,7 +903,8 @@ def test_the_page_says_of_a_result_what_has_decided_it_and_each_is_told_their_ow
         const {{ nameOf }} = await import(`${{web}}/dom.js`);
         console.log(JSON.stringify(given.map((table) => [
             resultNodes(table.result, ["Ada", "Zoë"].map(nameOf)).map(textOf).join(""),
-            ...["a", "z"].map((me) => ownResultSentence(table, me)),
+            ...["a", "z"].map((me) => ownResultSentence({{ options: {{ format: "swiss" }} }}, table, me)),
+            ownResultSentence({{ options: {{ format: "session" }} }}, table, "a"),
         ])));
     """
     drawn = TableResult(verdict="draw", first_home=11, second_home=11)
@@ -873,8 +922,9 @@ def test_the_page_says_of_a_result_what_has_decided_it_and_each_is_told_their_ow
     tables = [tournament_scenes.table(1, "a", second, result=result) for result, _ in results for second in ("z", None)]
     told = node(script, msgspec.to_builtins(tables))
     assert [text for text, *_ in told[::2]] == [text for _, text in results]
-    for table, (_, *own) in zip(tables, told, strict=True):
-        # Alone there is nobody else to be told.
+    for table, (_, *own, alone) in zip(tables, told, strict=True):
+        assert alone == own_result_sentence(table, "a", alone=True)
+        # At a table of the house nobody else is to be told.
         sides = [side for side in (table.first, table.second) if side is not None]
         assert own[: len(sides)] == [own_result_sentence(table, side) for side in sides]
 
