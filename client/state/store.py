@@ -358,9 +358,8 @@ def _left(model: Model, left: Left, now_ms: int) -> Model:
         "closed": f"Race {left.code} was closed by the host.",
         "idle": f"Race {left.code} was closed: nobody came.",
         "failed": f"Race {left.code} was ended by a fault of the server.",
-        "called-off": "Your table was closed: the tournament's screen says what became of it."
-        if model.is_at_table
-        else f"Race {left.code} was called off. It does not count.",
+        # What became of it, the tournament says, on whose screen they are then.
+        "called-off": "Your table was closed." if model.is_at_table else f"Race {left.code} was called off. It does not count.",
         # A server killed between storing a result and sending it leaves nothing else to say.
         NO_SEAT: f"The server no longer has a seat for you in race {left.code}: see carpet history.",
     }.get(left.reason, f"Race {left.code} is over for you.")

@@ -136,7 +136,18 @@ def _cut(text: str, width: int) -> str:
 
 
 def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
-    """What this player should do, or what has become of them."""
+    """What became of this player's table in the last round, and what they should do, or what has become of them."""
+    told, own = tournament.told, own_entrant(scene.model, tournament)
+    plays = own is not None and not own.withdrawn and told.round == len(told.rounds)
+    mine = tournament.table_of(scene.model.player) if plays else None
+    following = _next_sentence(scene, tournament, mine)
+    if mine is None or mine.result is None:
+        return following
+    return f"{own_result_sentence(mine, scene.model.player, alone=told.options.format == 'session')} {following}".rstrip()
+
+
+def _next_sentence(scene: Scene, tournament: TournamentModel, mine: TournamentTable | None) -> str:
+    """mine: this player's table in the last round, if they play on."""
     model, told = scene.model, tournament.told
     own, table, directing = own_entrant(model, tournament), own_table(model, tournament), directs(model, tournament)
     if told.phase in DONE_PHASES:
@@ -164,8 +175,7 @@ def own_sentence(scene: Scene, tournament: TournamentModel) -> str:
         opens = "open the check-in" if told.options.check_in_s else "start it"
         starts = "Press S when everybody is here." if directing else f"The director will {opens}."
         return f"You have entered as {clean_name(own.name)}. {starts}"
-    mine = tournament.table_of(own.id)
-    if told.phase == "running" and mine is not None and (sentence := _while_others_race(told, mine, own.id)):
+    if told.phase == "running" and mine is not None and (sentence := _while_others_race(told, mine)):
         return sentence
     if is_out(told, own.id):
         return "You are out, and can watch the rest of it here."
@@ -186,9 +196,9 @@ def _without_table(scene: Scene, told: Tournament, own: TournamentEntrant) -> st
     return "Press c to check in, or you will be left out." if not own.checked_in and told.phase == "check-in" else ""
 
 
-def _while_others_race(told: Tournament, mine: TournamentTable, own: str) -> str:
+def _while_others_race(told: Tournament, mine: TournamentTable) -> str:
     if mine.result is not None:
-        return f"{own_result_sentence(mine, own, alone=told.options.format == 'session')} The round goes on."
+        return "The round goes on."
     return "Your table races again when the other tables are done. You are taken there." if waits_for_others(told, mine) else ""
 
 

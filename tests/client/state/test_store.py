@@ -535,10 +535,10 @@ def test_the_search_for_an_opponent_ends_with_its_end_with_a_room_and_with_the_c
         assert scenes.reduced(looking, end).search is None
 
 
-def test_of_a_race_that_is_called_off_one_is_told_so_and_at_a_tournaments_table_where_it_says_why() -> None:
+def test_of_a_race_that_is_called_off_one_is_told_so_and_at_a_tournaments_table_that_it_was_closed() -> None:
     for shared, says in (
         (None, f"Race {scenes.CODE} was called off. It does not count."),
-        ("round", "the tournament's screen says what became of it."),
+        ("round", "Your table was closed."),
     ):
         deal = SharedDeal(kind="round", id="KWPRTM/2", nonces=("00" * 16,)) if shared else None
         told = reduced(reduced(Model(), scenes.room(shared=deal)), Left(code=scenes.CODE, reason="called-off")).notice

@@ -170,7 +170,13 @@ def test_a_player_is_told_what_to_do_at_every_stage() -> None:
     assert told(tournaments.running()) == "Table 1 against Benedikt is waiting for you: press enter to go there."
     done = tuple(tournaments.table(1, "p2", tournaments.ANNA, result=tournaments.WON) for _ in range(1))
     assert told(tournaments.running(tables=done)) == "You lost your table, 31 : 52 cards. The round goes on."
+    # It may have been the last one of its round, or of the tournament.
+    between = told(tournaments.running(tables=done, phase="between", phase_ms=20_000))
+    assert between.startswith("You lost your table, 31 : 52 cards. You are in.")
+    assert told(tournaments.running(tables=done, phase="over")) == "You lost your table, 31 : 52 cards. You came 2nd of 5."
     assert told(tournaments.running(phase="over")) == "You came 2nd of 5."
+    # Of an earlier round it is old.
+    assert told(tournaments.running(tables=done, round=1)) == "You are in. When the next round is paired, you are taken to your table."
 
 
 def sentence(tournament: Tournament, line: int = 2, width: int = 120) -> str:
