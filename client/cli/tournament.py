@@ -330,7 +330,12 @@ def correct(
     cards: Annotated[
         str | None, typer.Option(metavar="A:B", help="Cards home on both sides, in the same order. [default: those that are known]")
     ] = None,
-    race: Annotated[int, typer.Option(metavar="N", min=1, max=16, help="Which race of the table, if drawn ones are run again.")] = 1,
+    race: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=16, help="Which race of the table, if drawn ones are run again. [default: the one to come, or the last]"
+        ),
+    ] = None,
     reason: Reason = "",
     name: Name = None,
 ) -> None:
@@ -339,9 +344,11 @@ def correct(
         verdict = verdict_of(result)
     except ValueError:
         fail(f"{result!r} is not a result: write 1-0, 0-1, draw, 1-0f, 0-1f, 0-0 or strike.", MISUSED)
-    request = CorrectResult(id=id_, round=round_, table=table, race=race, result=verdict, reason=reason[:REASON_LENGTH])
-    run(lambda: correct_at(url, request, cards=home, name=name))
-    print_sentence(f"Table {table} of round {round_} {'is open again' if verdict is None else 'has its result'}.")
+    request = CorrectResult(id=id_, round=round_, table=table, result=verdict, reason=reason[:REASON_LENGTH])
+    now = run(lambda: correct_at(url, request, race=race, cards=home, name=name))
+    # After a draw in an elimination another race follows.
+    more = f"has a draw, and no result yet: race {len(now.races) + 1} is to follow" if now.races else "is open again"
+    print_sentence(f"Table {table} of round {round_} {'has its result' if now.result is not None else more}.")
 
 
 @tournament_app.command(

@@ -15,7 +15,9 @@ from msgspec.structs import replace
 from client.connection.client import NetLink
 from client.connection.errors import Failure, LinkError, RequestRefused
 from client.local.sitting import from_elsewhere, identified
+from client.state.tournament import result_ruled_on
 from client.storage.identity import IdentityStore, home_folder
+from client.tui.tournament.rulings import race_of
 from protocol.errors import ErrorCode
 from protocol.text import clean_name, counted
 from protocol.tournament_messages import (
@@ -91,15 +93,22 @@ async def pair_next(url: str, tournament: str, *, name: str | None) -> int:
         return number
 
 
-async def correct(url: str, request: CorrectResult, *, cards: tuple[int, int] | None, name: str | None) -> None:
-    """Enter, correct or strike a result. cards: home on both sides; None to keep the known ones. Raises NoSuchTable."""
+async def correct(
+    url: str, request: CorrectResult, *, race: int | None, cards: tuple[int, int] | None, name: str | None
+) -> TournamentTable:
+    """Enter, correct or strike a result. What its table is then. race: None for the one to come, else the last. cards: home on both
+    sides; None to keep the known ones. Raises NoSuchTable."""
     async with _asking(url, name, request.id) as link:
         told = await link.ask(FollowTournament(id=request.id, round=request.round), Tournament)
         table = table_asked_for(told, request)
-        known = cards or ((table.result.first_home, table.result.second_home) if table.result is not None else (0, 0))
+        # Only a race that has a result can be struck.
+        request = replace(request, race=race or (race_of(table) if request.result is not None else max(len(table.races), 1)))
+        ruled_on = result_ruled_on(told, request)
+        known = cards or ((ruled_on.first_home, ruled_on.second_home) if ruled_on is not None else (0, 0))
         if request.result is not None:
             request = replace(request, result=replace(request.result, first_home=known[0], second_home=known[1]))
         await link.ask(request, Decided)
+        return table_asked_for(await link.ask(FollowTournament(id=request.id, round=request.round), Tournament), request)
 
 
 def table_asked_for(told: Tournament, request: CorrectResult) -> TournamentTable:

@@ -525,6 +525,25 @@ def test_a_table_or_a_round_that_is_not_there_is_said_to_be_so() -> None:
         table_asked_for(tournaments.told(), asked(1, 1))
 
 
+@pytest.mark.parametrize(
+    ("races", "result", "told"),
+    [
+        ((), None, "is open again"),
+        ((tournaments.WON,), tournaments.WON, "has its result"),
+        ((TableResult(verdict="draw"),), None, "has a draw, and no result yet: race 2 is to follow"),
+    ],
+)
+def test_a_director_is_told_what_their_correction_has_made_of_a_table(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    races: tuple[TableResult, ...],
+    result: TableResult | None,
+    told: str,
+) -> None:
+    monkeypatch.setattr(tournament, "run", lambda _: tournaments.table(1, "p2", "p3", races=races, result=result))
+    assert run(capsys, "tournament", "correct", "here", ID, "2", "1", "draw").out == f"Table 1 of round 2 {told}.\n"
+
+
 def test_whoever_is_let_back_in_is_found_by_name_among_those_who_have_withdrawn() -> None:
     told = tournaments.told()
     assert entrant_named(told, "dan", back=True) == "p4"

@@ -15,17 +15,25 @@ from client.connection.errors import LinkError, RequestRefused
 from client.connection.events import Identity
 from client.connection.request import NotKnown
 from client.local import sitting
-from client.local.tournament_client import decide, rename
+from client.local.tournament_client import correct, decide, rename
 from client.storage.identity import IdentityStore
 from protocol.client_messages import WhoAmI
 from protocol.errors import ErrorCode
 from protocol.server_messages import YouAre
-from protocol.tournament_messages import CreateTournament, Decided, FollowTournament, LeaveTournament, PauseTournament, RenameEntrant
-from protocol.tournaments import TournamentOptions
+from protocol.tournament_messages import (
+    CorrectResult,
+    CreateTournament,
+    Decided,
+    FollowTournament,
+    LeaveTournament,
+    PauseTournament,
+    RenameEntrant,
+)
+from protocol.tournaments import TableResult, TournamentOptions
 from tests.client import scenes
 from tests.client.connection.linking import URL
 from tests.client.fake_server import FakeServer
-from tests.client.tournament_scenes import ID, told
+from tests.client.tournament_scenes import ID, running, table, told
 
 ELSEWHERE = "ws://elsewhere.example:7777"
 CREATE = CreateTournament(options=TournamentOptions(name="Open"), code=None)
@@ -113,6 +121,52 @@ async def test_a_command_that_is_refused_leaves_the_last_server_and_the_default_
         nursery.cancel_scope.cancel()
     assert list(store.read().servers) == [ELSEWHERE, URL]
     assert store.read().servers[URL].name == "bert"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "named", "cards", "race", "home"),
+    [
+        (TableResult(verdict="first"), None, None, 2, (0, 0)),
+        (TableResult(verdict="first"), 1, None, 1, (9, 9)),
+        (TableResult(verdict="first"), 1, (10, 9), 1, (10, 9)),
+        (None, None, None, 1, None),
+    ],
+)
+async def test_after_a_draw_the_race_to_come_is_decided_unless_another_is_named_or_the_draw_struck(
+    store: IdentityStore,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+    verdict: TableResult | None,
+    named: int | None,
+    cards: tuple[int, int] | None,
+    race: int,
+    home: tuple[int, int] | None,
+) -> None:
+    store.keep(URL, Identity("anna", "token-1", "p1"))
+    drawn = TableResult(verdict="draw", first_home=9, second_home=9)
+    before, now = (table(1, "p2", "p3", races=(drawn,), result=result) for result in (None, verdict))
+    decided = []
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+
+        async def answer() -> None:
+            line = await server.line()
+            asked = await line.heard()
+            assert isinstance(asked, WhoAmI)
+            await line.say(YouAre(player="p1", name="anna", ref=asked.ref))
+            await line.greet(token="token-1")
+            for reply in (running(tables=(before,)), Decided(id=ID, number=1, ref=0), running(tables=(now,))):
+                heard = await line.heard()
+                assert isinstance(heard, FollowTournament | CorrectResult)
+                decided.extend([heard] if isinstance(heard, CorrectResult) else [])
+                await line.say(replace(reply, ref=heard.ref))
+
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
+        nursery.start_soon(answer)
+        request = CorrectResult(id=ID, round=2, table=1, result=verdict)
+        assert await correct(URL, request, race=named, cards=cards, name=None) == now
+        nursery.cancel_scope.cancel()
+    wanted = replace(verdict, first_home=home[0], second_home=home[1]) if verdict is not None and home is not None else None
+    assert [(each.race, each.result) for each in decided] == [(race, wanted)]
 
 
 async def test_whoever_is_renamed_and_then_not_in_the_tournament_any_more_is_called_as_was_decided(
