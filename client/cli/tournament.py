@@ -65,9 +65,8 @@ Name = Annotated[
 ]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for the tournament's log.")]
 
-OTHER_SCREEN = (
-    "This takes over your connection: a screen you have open at that server is disconnected. On that screen, a key does the same."
-)
+OTHER_SCREEN = "takes over your connection: a screen you have open at that server is disconnected. On that screen, a key does the same."
+"""Of what a player does as one. What a director decides is sent beside such a screen."""
 
 
 # ---- to make one
@@ -85,7 +84,7 @@ def _number(field: str, metavar: str, help_text: str) -> Any:
 
 @tournament_app.command(
     epilog=examples("carpet tournament create carpet.example Open --rounds 5 --fill 8"),
-    help=f"Make a tournament and direct it.\n\n{OTHER_SCREEN}",
+    help=f"Make a tournament and direct it.\n\nThis {OTHER_SCREEN}",
 )
 def create(
     url: Url,
@@ -190,7 +189,9 @@ def join(
     tournament: Id,
     code: Annotated[str | None, typer.Option(metavar="TEXT", help="The word that its director gave out, if one is needed.")] = None,
     name: Name = None,
-    no_screen: Annotated[bool, typer.Option("--no-screen", help="Only enter; go to the screen later.")] = False,
+    no_screen: Annotated[
+        bool, typer.Option("--no-screen", help="Only enter; go to the screen later. One that is open is disconnected.")
+    ] = False,
     plain: Plain = False,
     *,
     settings: UiSettings,
@@ -213,20 +214,25 @@ def join(
 def _plain_command(name: str, what: str, request: Callable[[str], TournamentRequest], said: str) -> None:
     """A command that takes only a tournament. request: made from its id. said: printed once decided, with `{url}` and `{id}`."""
 
-    @tournament_app.command(name, epilog=f"Example: carpet tournament {name} carpet.example KWPRTM", help=f"{what}\n\n{OTHER_SCREEN}")
+    @tournament_app.command(name, epilog=f"Example: carpet tournament {name} carpet.example KWPRTM", help=what)
     def _(url: Url, tournament: Id, name: Name = None) -> None:
         id_ = tournament_id(tournament)
         _decided(url, request(id_), name)
         print_sentence(said.format(url=url, id=id_))
 
 
-_plain_command("leave", "Withdraw from a tournament.", lambda id_: LeaveTournament(id=id_), "You have withdrawn from tournament {id}.")
+_plain_command(
+    "leave",
+    f"Withdraw from a tournament.\n\nThis {OTHER_SCREEN}",
+    lambda id_: LeaveTournament(id=id_),
+    "You have withdrawn from tournament {id}.",
+)
 
 
 @tournament_app.command(
     epilog=examples("carpet tournament bye carpet.example KWPRTM 3", "carpet tournament bye carpet.example KWPRTM 3 --for bert"),
     help="Ask for a bye in a round of a Swiss, or as director, give one.\n\nA player asks for a half-point bye, as often as the tournament"
-    f" allows; the director gives a full-point one. That can be done until the round is paired. {OTHER_SCREEN}",
+    f" allows; the director gives a full-point one. That can be done until the round is paired. Asking for one {OTHER_SCREEN}",
 )
 def bye(
     url: Url,
@@ -259,7 +265,7 @@ def bye(
 @tournament_app.command(
     "start",
     epilog="Example: carpet tournament start carpet.example KWPRTM",
-    help=f"Open the check-in, or pair the first round if it is open.\n\n{OTHER_SCREEN}",
+    help="Open the check-in, or pair the first round if it is open.",
 )
 def start(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
@@ -276,7 +282,7 @@ def start(url: Url, tournament: Id, name: Name = None) -> None:
 
 @tournament_app.command(
     epilog="Example: carpet tournament extend carpet.example KWPRTM 300",
-    help=f"Give the open check-in more time.\n\n{OTHER_SCREEN}",
+    help="Give the open check-in more time.",
 )
 def extend(
     url: Url,
@@ -298,9 +304,7 @@ _plain_command(
 _plain_command("resume", "Go on after a pause.", lambda id_: PauseTournament(id=id_, pause=False), "Tournament {id} goes on.")
 
 
-@tournament_app.command(
-    epilog="Example: carpet tournament pair carpet.example KWPRTM", help=f"Pair the next round without waiting.\n\n{OTHER_SCREEN}"
-)
+@tournament_app.command(epilog="Example: carpet tournament pair carpet.example KWPRTM", help="Pair the next round without waiting.")
 def pair(url: Url, tournament: Id, name: Name = None) -> None:
     id_ = tournament_id(tournament)
     number = run(lambda: pair_next(url, id_, name=name))
@@ -312,7 +316,7 @@ def pair(url: Url, tournament: Id, name: Name = None) -> None:
         "carpet tournament correct carpet.example KWPRTM 2 5 1-0 --cards 31:28",
         "carpet tournament correct carpet.example KWPRTM 2 5 strike",
     ),
-    help=f"Enter, correct or strike the result of a table.\n\n{OTHER_SCREEN}",
+    help="Enter, correct or strike the result of a table.",
 )
 def correct(
     url: Url,
@@ -353,7 +357,7 @@ def correct(
 
 @tournament_app.command(
     epilog=examples("carpet tournament remove carpet.example KWPRTM bert --reason asked"),
-    help=f"Take an entrant out, or let one back in.\n\n{OTHER_SCREEN}",
+    help="Take an entrant out, or let one back in.",
 )
 def remove(
     url: Url,
@@ -372,7 +376,7 @@ def remove(
     "rename",
     epilog=examples("carpet tournament rename carpet.example KWPRTM brt Bert"),
     help="Correct the name of an entrant.\n\nThat can be done when the tournament is over, too. The player keeps their own name on the"
-    f" server, and the log says what they were called before. {OTHER_SCREEN}",
+    " server, and the log says what they were called before.",
 )
 def rename_entrant(
     url: Url,
@@ -389,9 +393,7 @@ def rename_entrant(
     print_sentence(f"{before} is called {after} in tournament {id_} from now on.")
 
 
-@tournament_app.command(
-    "add-bot", epilog="Example: carpet tournament add-bot carpet.example KWPRTM greedy", help=f"Let a house bot enter.\n\n{OTHER_SCREEN}"
-)
+@tournament_app.command("add-bot", epilog="Example: carpet tournament add-bot carpet.example KWPRTM greedy", help="Let a house bot enter.")
 def add_bot(
     url: Url,
     tournament: Id,
@@ -407,7 +409,7 @@ def add_bot(
 
 @tournament_app.command(
     epilog="Example: carpet tournament end carpet.example KWPRTM --reason 'no light'",
-    help=f"Call off a tournament; the standings stay.\n\n{OTHER_SCREEN}",
+    help="Call off a tournament; the standings stay.",
 )
 def end(
     url: Url,

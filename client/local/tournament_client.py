@@ -1,7 +1,7 @@
 """Asking a server for one thing about a tournament, as a player or its director, on a connection opened just for that.
 
-What a director decides is asked for on a second connection, beside a screen of theirs that is open there. To make a tournament or enter
-one, a player says hello, which takes over from such a screen.
+What a director decides is asked for on a second connection, beside a screen of theirs that is open there. To make, enter or
+leave a tournament, or to ask for a bye, a player says hello, which takes over from such a screen.
 """
 
 from __future__ import annotations

@@ -474,8 +474,8 @@ def test_what_is_typed_wrong_is_one_sentence_before_any_connection_is_opened(
 
 
 COMMANDS = [
-    *("create", "join", "leave", "start", "extend", "pause", "resume", "pair", "correct", "remove", "add-bot", "end", "watch"),
-    *("list", "tables", "standings", "export"),
+    *("create", "join", "leave", "start", "extend", "pause", "resume", "pair", "correct", "remove", "rename", "add-bot", "end", "watch"),
+    *("bye", "list", "tables", "standings", "export"),
 ]
 
 
@@ -484,8 +484,9 @@ def test_each_command_says_what_it_does_and_shows_an_example(capsys: pytest.Capt
     ran = run(capsys, "tournament", command, "--help")
     assert ran.status == 0
     assert "Example" in ran.out
-    directs = command in ("create", "leave", "start", "extend", "pause", "resume", "pair", "correct", "remove", "add-bot", "end")
-    assert ("is disconnected" in " ".join(ran.out.split())) is directs
+    # What a director decides is sent beside an open screen of theirs.
+    takes_over = command in ("create", "join", "leave", "bye")
+    assert ("is disconnected" in " ".join(ran.out.split())) is takes_over
 
 
 def test_a_result_is_written_as_it_is_said() -> None:
