@@ -8,7 +8,7 @@
 import { announce, arrange, clean, clockText, element, setText } from "./dom.js";
 import { HURRY_MS, ownPart, ownResultSentence, tableOf, takeTo, wayTo } from "./entering.js";
 import { holds } from "./model.js";
-import { isDone } from "./tournaments.js";
+import { isDone, phaseSentence } from "./tournaments.js";
 
 /** So long a result is seen before the next table is gone to. */
 const RESULT_MS = 8000;
@@ -76,7 +76,7 @@ export class Call {
     const { id, round, table: number } = call.called;
     const table = told.round === round ? told.tables.find((each) => each.table === number) : null;
     // Before they have come.
-    if (table?.result) this.#closed = { id, round };
+    if (table?.result || isDone(told)) this.#closed = { id, round };
     if (isDone(told) || told.rounds.at(-1)?.number > round || table?.result) this.#calls.delete(id);
     else if (table) Object.assign(call, standing(table.no_show_ms, now));
   }
@@ -89,11 +89,16 @@ export class Call {
     const result = table?.result ? ownResultSentence(told, table, this.#me) : "";
     // The end of a race that they have raced they have seen.
     const isNews = this.#became?.id === id || !this.#calls.has(id) || table?.result?.forfeit || table?.result?.ruled;
+    // Nobody is called in a later round where they have no table, or one that was decided as it was paired.
+    const isBehind = !this.#calls.has(id) && told.round < told.rounds.length;
     // Where another tournament calls, this one is followed no longer than to the result.
-    const isLast = this.#calls.has(id) || isDone(told) || (result && this.#calls.size > 0);
-    const next = told.round === told.rounds.length && (isDone(told) || !isLast) ? ownPart(told, this.#me).next : "";
-    if (isNews) this.#became = { id, round, result, next };
+    const isLast = this.#calls.has(id) || (isDone(told) && !isBehind) || (result && this.#calls.size > 0);
+    const next = isBehind || (isLast && !isDone(told)) ? "" : [told.phase === "ended" ? phaseSentence(told, null) : "", ownPart(told, this.#me).next].filter(Boolean).join(" ");
+    // To an open table they are about to be called, and are told then of the one before.
+    const isToCome = table?.counted && !table.result && !isDone(told) && this.#became?.result && this.#became.round < round;
+    if (isNews && !isToCome) this.#became = { id, round, result, next };
     if (isLast) this.#closed = null;
+    else if (isBehind) this.#closed = { id, round: told.rounds.length };
     const sentence = this.became?.sentence;
     if (sentence && sentence !== before) announce(sentence);
   }

@@ -344,7 +344,7 @@ class Table {
     if (isRaced) {
       table.sides.forEach((side, at) => this.bars[at]?.show({
         name: side.name, bot: side.entrant === null || (entrants.get(side.entrant)?.bot ?? null), isOwn: side.entrant === me, home: side.home, cards,
-        word: STATE_WORDS[side.state] || (!side.present ? "not there yet" : side.state !== "waiting" ? "" : { true: "ready", false: "not ready yet" }[side.ready] ?? ""),
+        word: STATE_WORDS[side.state] || (side.state !== "waiting" ? (side.present ? "" : "away") : !side.present ? "not there yet" : { true: "ready", false: "not ready yet" }[side.ready] ?? ""),
       }));
       arrange(this.bodies, this.bars.slice(0, table.sides.length).map((each) => each.node));
     } else if (table.result === null && table.counted) {

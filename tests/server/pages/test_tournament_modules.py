@@ -625,6 +625,9 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         const between = {{ phase: "between", rounds: [{{ number: 1, open: 0 }}] }};
         const paused = {{ phase: "paused" }};
         const second = (result) => ({{ ...told(1, result, paired), id: "QWRTPS" }});
+        const ruled = [call(1), at(1), at(1, "racing"), left(1, "racing"), told(1, raced)];
+        const open = {{ tables: [{{ table: 1, first: "tom", second: "me", counted: true, code: "CODE-2", sides: [], result: null }}] }};
+        const [alone, over] = [{{ ...paired, tables: [] }}, {{ phase: "ended" }}];
         const third = {{ rounds: [...paired.rounds.slice(0, 1), {{ number: 2, open: 0 }}, {{ number: 3, open: 1 }}] }};
         console.log(JSON.stringify([
             after(call(1), at(1), left(1), told(1, lost)), after(call(1), at(1), left(1), told(1, won, between)),
@@ -648,6 +651,11 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
             after(call(1), told(1, lost), call(2), call(3), told(2, raced, third)),
             // A table that was left, and of which nothing was told yet.
             after(call(1), at(1), left(1), call(3), told(2, lost, third)),
+            // Nobody calls them in the round after: their table there was decided as it was paired, they are out of it, or all is over.
+            after(...ruled, told(1, raced, paired), told(2, won, paired)), after(...ruled, told(1, raced, paired), told(2, null, alone)),
+            after(...ruled, told(1, raced, paired), told(2, null, {{ ...paired, ...open }}), call(2)),
+            after(...ruled, told(1, raced, {{ ...paired, ...over }}), told(2, null, {{ ...paired, ...over, ...open }})),
+            after(call(1), told(1, null, over)),
         ]));
     """
     lost, won = (TableResult(verdict=verdict, forfeit=True) for verdict in ("first", "second"))
@@ -666,7 +674,7 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         ["You are in as Ida. When the tournament goes on, this page takes you to your table.", [1]],
         ["", [1]],
         ["", [1, 2, 0]],
-        [f"{is_lost} Reason: no light.", [1, 0]],
+        [f"{is_lost} Called off before it was decided. Reason: no light.", [1, 0]],
         ["", [1]],
         ["", [1, 0]],
         [is_lost, [1, 0, 1]],
@@ -676,6 +684,11 @@ def test_whoever_forfeited_a_table_is_told_even_where_the_next_one_waits_at_once
         [f"Round 2: {is_lost}", [1, 2, 3]],
         ["", [1, 2, 3]],
         [f"Round 2: {is_lost}", [1, 2, 3]],
+        ["You won your table by forfeit. The round goes on.", [1, 0, 1, 2]],
+        [next_, [1, 0, 1, 2]],
+        [f"Round 1: {is_raced}", [1, 0, 1, 2]],
+        ["Called off before it was decided.", [1, 0, 1, 2, 0]],
+        ["Called off before it was decided.", [1, 0]],
     ]
 
 
