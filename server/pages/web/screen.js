@@ -10,7 +10,7 @@ import { Field, joinNodes, missing, otherTables, pairingNodes, standingsNodes, t
 import { seriesSentence } from "./series.js";
 import { RESULT_MS, Rotation, clockOf, closestTables, partsOf, replayOf } from "./showing.js";
 import { read } from "./tables.js";
-import { Followed, formatWord, winners } from "./tournaments.js";
+import { Followed, formatWord, seatsIn, winners } from "./tournaments.js";
 
 const TICK_MS = 250;
 const QUIET_MS = 4000;
@@ -281,7 +281,7 @@ export class ScreenPage {
     if (!model || model.code !== this.#races.shown) return;
     const rules = this.#rules.get(model.options.rules);
     const cards = cardsOf(rules);
-    const { seats } = model;
+    const seats = seatsIn(this.#told, model.seats);
     this.#begin(`${model.code} ${model.race} ${seats.map((seat) => seat.name)}`, rules, seats);
     const hasBoards = model.boards.size > 0 && seats.length <= BOARDS;
     seats.forEach((seat, at) => {
@@ -320,7 +320,7 @@ export class ScreenPage {
     const told = this.#told;
     let lines = null;
     if (part === "race" && this.#isResultShown()) {
-      const { seats } = model.finished;
+      const seats = seatsIn(told, model.finished.seats);
       const best = seats.filter((seat) => seat.place === 1);
       const names = best.map((seat) => clean(seat.name));
       // With as many cards home the earlier moment has decided.

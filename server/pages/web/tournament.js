@@ -309,6 +309,12 @@ export function resultNodes(result, [first, second]) {
   return [first, ` ${VERDICTS[verdict] ?? ""} `, second, forfeit ? ", by forfeit" : ` (${one} : ${other} cards)`, ...decided];
 }
 
+/** How a side of a table stands, in a word or two. @param {any} side a `TournamentSide` */
+export function sideWord({ state, present, ready }) {
+  if (state !== "waiting") return STATE_WORDS[state] || (present ? "" : "away");
+  return present ? { true: "ready", false: "not ready yet" }[ready] ?? "" : "not there yet";
+}
+
 class Table {
   #shown = "";
   #elapsed = null;
@@ -344,7 +350,7 @@ class Table {
     if (isRaced) {
       table.sides.forEach((side, at) => this.bars[at]?.show({
         name: side.name, bot: side.entrant === null || (entrants.get(side.entrant)?.bot ?? null), isOwn: side.entrant === me, home: side.home, cards,
-        word: STATE_WORDS[side.state] || (side.state !== "waiting" ? (side.present ? "" : "away") : !side.present ? "not there yet" : { true: "ready", false: "not ready yet" }[side.ready] ?? ""),
+        word: sideWord(side),
       }));
       arrange(this.bodies, this.bars.slice(0, table.sides.length).map((each) => each.node));
     } else if (table.result === null && table.counted) {

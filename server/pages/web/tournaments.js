@@ -29,6 +29,13 @@ export function namesOf(told) {
   return new Map(told.entrants.map((entrant) => [entrant.id, entrant.name]));
 }
 
+/** The seats of a race by the names that a tournament has for them: in races players keep their own, where its director has corrected one.
+ * @param {any} told a `Tournament`; null for a race of none @param {any[]} seats */
+export function seatsIn(told, seats) {
+  const corrected = new Map(told?.entrants.filter((entrant) => entrant.entered_as).map((entrant) => [entrant.entered_as, entrant.name]));
+  return seats.map((seat) => ({ ...seat, name: corrected.get(seat.name) ?? seat.name }));
+}
+
 /** The names of who has won: nobody where every table was forfeited by both sides. @param {any} told a `Tournament` that is over @returns {string[]} */
 export function winners(told) {
   const names = namesOf(told);

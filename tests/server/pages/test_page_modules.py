@@ -605,7 +605,7 @@ DOCUMENT = """
     // Of a document as much as the pages take to be made; `textOf` tells what stands on one of its elements.
     class Element {
         constructor(tag) {
-            const [style, classList] = [{ setProperty() {} }, { toggle() {} }];
+            const [style, classList] = [{ setProperty() {} }, { add() {}, remove() {}, toggle() {} }];
             Object.assign(this, { tag, children: [], attributes: {}, dataset: {}, style, classList });
         }
         get firstElementChild() { return this.children.find((each) => each instanceof Element); }

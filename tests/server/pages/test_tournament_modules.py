@@ -959,6 +959,41 @@ def test_of_who_plays_a_session_alone_the_cards_are_told_and_bots_are_marked_as_
     ]
 
 
+def test_who_is_missing_at_a_table_is_not_there_yet_and_in_its_race_away() -> None:
+    script = f"""{DOCUMENT}
+        const {{ sideWord }} = await import(`${{web}}/tournament.js`);
+        console.log(JSON.stringify([true, false].map((present) => [["waiting", true], ["waiting", false], ["racing", true], ["won", true]]
+            .map(([state, ready]) => sideWord({{ state, present, ready }})))));
+    """
+    assert node(script, None) == [["ready", "not ready yet", "", "all home"], ["not there yet", "not there yet", "away", "all home"]]
+
+
+def test_a_big_screen_names_the_players_of_a_race_as_its_director_has_corrected_them() -> None:
+    script = f"""{DOCUMENT}
+        globalThis.ResizeObserver = class {{ observe() {{}} }};
+        globalThis.setInterval = () => {{}};
+        document.addEventListener = () => {{}};
+        document.body = createElement("body");
+        location.hash = "";
+        const {{ ScreenPage }} = await import(`${{web}}/screen.js`);
+        const page = new ScreenPage({{ send() {{}} }}, "KWPRTM");
+        const seat = (number, name) => ({{ seat: number, name, bot: null, state: "racing", home: 3, foundations: [] }});
+        const room = {{ code: "HKTRWM", race: 1, version: 1, phase: "racing", seats: ["brt", "Clara"].map((name, at) => seat(at, name)),
+            options: {{ rules: "carpet", time_limit_s: 600, delay_s: 10, series: {{ format: "single" }} }}, series: null,
+            record: null, chat: [], elapsed_ms: 5000, starts_in_ms: null }};
+        page.up({{ rules: [] }});
+        page.hear(given);
+        page.hear({{ type: "watched", room, boards: [], watchers: 0, lines: [] }});
+        console.log(JSON.stringify(all(page.bars, "bdi").map(textOf)));
+    """
+    told = tournament_scenes.running(tables=tournament_scenes.TABLES[:1], rounds=())
+    renamed = msgspec.structs.replace(told.entrants[0], name="Bert", entered_as="brt")
+    named = node(
+        script, msgspec.to_builtins(msgspec.structs.replace(told, entrants=(renamed, *told.entrants[1:]))) | {"type": "tournament"}
+    )
+    assert named == ["Bert", "Clara"]
+
+
 def test_a_big_screen_says_of_the_other_tables_who_won_by_forfeit() -> None:
     script = f"""{DOCUMENT}
         const {{ otherTables, pairingNodes }} = await import(`${{web}}/scenes.js`);
