@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 
 import trio
 
+from client.game.moves import source
 from client.tui.actions import Action, Do, Key, Pick, Typed
 from client.tui.keymap import Command, key_text
 from client.tui.scene import Scene, shown_room
@@ -32,6 +33,7 @@ from protocol.command_line import print_text
 
 WELCOME: Final = "Carpet Race by lines. help tells what can be typed, and rules how the game goes."
 NOTHING: Final = "There is nothing to do now. help tells what can be typed."
+AS_BEFORE: Final = "You go on as before."
 HELP: Final = (
     "b3, w or s: play the card at b3, the waste's top card, or the next stock card; r redeals. Several at once: b3 c1 s.",
     "If it can go to several places, type where it goes then, or esc. At once: s:b3, b3+.",
@@ -162,9 +164,15 @@ class Lines:
             for text in told:
                 self._say(text)
         elif question is not None:
-            answer = line if question.numbered else {"yes": "y", "no": "n"}.get(line.lower(), line.lower())
-            if answer in question.keys or line == "esc":
-                self._hands.do(Do(Command.BACK) if line == "esc" else Pick(question.keys.index(answer)))
+            answer = {"yes": "y", "no": "n", "esc": "n"}.get(line.lower(), line.lower())
+            if answer in question.keys or answer == "n":
+                at = question.keys.index(answer) if answer in question.keys else None
+                self._hands.do(Do(Command.BACK) if at is None else Pick(at))
+                if not self._has_said and (at is None or question.answers[at] is None):
+                    self._say(AS_BEFORE)
+            elif question.numbered and _can_stand_alone(scene, line):
+                self._hands.do(Do(Command.BACK))
+                self._take(self._hands.scene(), line)
             else:
                 for text in question_lines(scene):
                     self._say(text)
@@ -173,7 +181,7 @@ class Lines:
             self._hands.do(Do(Command.CHAT))
             self._is_quiet = False
             opened = self._hands.scene()
-            if rest and (opened.ui.prompt is not None or opened.ui.question is not None):
+            if rest and (opened.ui.prompt is not None or (opened.ui.question is not None and rest in opened.ui.question.keys)):
                 self._take(opened, rest)
             self.redraw()
         elif room is not None and room.phase == "racing":
@@ -221,6 +229,13 @@ class Lines:
         """What concerns the looks of screens alone."""
 
     set_colours = set_palette = forget_pictures = take_again = _without
+
+
+def _can_stand_alone(scene: Scene, line: str) -> bool:
+    """Whether a line means something without the question with numbers that is open: a command, or a move in a race. y is an answer."""
+    room, (word, *_) = scene.model.room, line.split()
+    places = {"w", "s", "r", *room.view.piles} if room is not None and room.view is not None and room.phase == "racing" else ()
+    return line != "y" and (word == "t" or _command(scene, line) is not None or source(word.lower()) in places)
 
 
 def _command(scene: Scene, line: str) -> Command | None:

@@ -228,7 +228,8 @@ def question_lines(scene: Scene) -> list[str]:
     if question is None:
         return []
     answers = (f"{key}: {line}" for key, line in zip(question.keys, question.lines, strict=True))
-    return [question.text, *(text if text[-1] in ".!?" else f"{text}." for text in answers)]
+    ways = ["A number, or n."] if question.numbered else []
+    return [question.text, *(text if text[-1] in ".!?" else f"{text}." for text in answers), *ways]
 
 
 def _room(scene: Scene, room: RoomModel) -> News:

@@ -16,7 +16,7 @@ from client.connection.events import Back, Connecting, Lost
 from client.state.store import Event, Model, ReadySent
 from client.state.watching import WatchModel
 from client.text.formatting import card_words
-from client.tui.plain import HELP, NOTHING, WATCHERS_HELP, WELCOME, Hands, Lines
+from client.tui.plain import AS_BEFORE, HELP, NOTHING, WATCHERS_HELP, WELCOME, Hands, Lines
 from client.tui.race.watching import NO_BOARDS
 from client.tui.scene import scene_of
 from client.tui.start import StartTournaments, UiSettings
@@ -444,7 +444,7 @@ async def test_questions_phrases_and_talk_are_answered_by_lines(keys: IO[bytes],
         link = typist.run.link
         assert (await typist.types("stop"))[1:] == ["y: Stop.", "n: Go on racing."]
         assert (await typist.types("perhaps"))[1:] == ["y: Stop.", "n: Go on racing."]
-        await typist.types("no")
+        assert await typist.types("no") == [AS_BEFORE]
         assert link.taken() == []
         await typist.types("stop", "yes")
         assert link.taken() == [Stop(race=1, seat=0)]
@@ -459,6 +459,28 @@ async def test_questions_phrases_and_talk_are_answered_by_lines(keys: IO[bytes],
         typist.heard()
         await typist.types("t help, thanks!", "t", "well played", "again")
         assert link.taken() == [Say(text="help, thanks!"), Say(text="well played"), Rematch(race=1)]
+
+
+@pytest.mark.usefixtures("mock_clock")
+async def test_a_question_with_numbers_is_told_once_and_holds_up_neither_commands_nor_moves(
+    keys: IO[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with racing(keys, capsys) as typist:
+        link = typist.run.link
+        # Free words are for before and after the race, even those that would end it.
+        asked = await typist.types("t hello")
+        assert (asked.count("Say"), asked[-1]) == (1, "A number, or n.")
+        for line in ("t stop", "t", "perhaps"):
+            assert await typist.types(line) == asked
+        assert await typist.types("n") == [AS_BEFORE]
+        await typist.types("t")
+        assert (await typist.types("stop"))[-2:] == ["y: Stop.", "n: Go on racing."]
+        assert await typist.types("esc") == [AS_BEFORE]
+        assert link.taken() == []
+        await typist.types("t", "t 1", "t", "C1")
+        said, moved = link.taken()
+        assert isinstance(said, Say)
+        assert moved == move("c1")
 
 
 @pytest.mark.usefixtures("mock_clock")
