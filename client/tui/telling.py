@@ -116,7 +116,10 @@ class Teller:
         if tournament is None:
             return []
         told, own = tournament.told, tournament.entrants.get(scene.model.player)
-        before, self._decisions[told.id] = self._decisions.get(told.id, told.decisions), told.decisions
+        # By the log as well: a server may count wrongly, and tells the same log again and again.
+        newest = max([told.decisions, *(each.number for each in told.log)])
+        before = self._decisions.get(told.id, newest)
+        self._decisions[told.id] = max(before, newest)
         authors = {"", told.director_name, own.name if own is not None else ""}
         # Of a large round's results one's own is enough.
         return [decision_text(each) for each in told.log if each.number > before and each.author in authors and each.kind != "result"]

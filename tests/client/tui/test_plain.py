@@ -21,6 +21,7 @@ from client.tui.race.watching import NO_BOARDS
 from client.tui.scene import scene_of
 from client.tui.start import StartTournaments, UiSettings
 from client.tui.telling import WATCHING, Teller, score_line, table_lines, watched_lines
+from client.tui.tournament_view_state import TournamentView
 from client.tui.ui_state import Prompt, Question, Ui
 from protocol.cards import CARD_TEXT
 from protocol.client_messages import JoinRace, LeaveRace, Move, Ready, Rematch, Say, Stop
@@ -42,6 +43,7 @@ from protocol.room_events import (
 )
 from protocol.server_messages import Left, WaitingMatch
 from protocol.tournament_messages import CheckIn, EnterTournament, LeaveTournament, Tournament
+from protocol.tournaments import TableResult
 from protocol.views import ChatLine, RaceOptions, SeatState, SeriesOptions, SharedDeal
 from protocol.watch_messages import WatchedEvent
 from tests.client import scenes, tables, watched
@@ -613,6 +615,31 @@ async def test_by_lines_one_is_taken_to_ones_table_and_enter_leads_back_from_it(
         mine = replace(lost, result=tournaments.WON, races=(tournaments.WON,))
         await run.say(Left(code="HKTRWM", reason="left"), anna(tournaments.running(tables=(mine, *others))))
         assert typist.heard()[-1] == "You lost your table, 31 : 52 cards. The round goes on."
+
+
+@pytest.mark.usefixtures("mock_clock")
+async def test_whoever_loses_the_last_table_of_a_round_away_from_it_hears_so_by_lines(
+    keys: IO[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    deal = SharedDeal(kind="round", id=f"{tournaments.ID}/2", nonces=("00" * 16,))
+    async with at_tournament(tournaments.running(), keys, capsys) as typist:
+        await typist.run.say(scenes.room(code="HKTRWM", shared=deal))
+        typist.heard()
+        mine, *others = tournaments.TABLES
+        lost = TableResult(verdict="first", forfeit=True, ruled=True)
+        over = tournaments.running(phase="between", phase_ms=20_000, tables=(replace(mine, result=lost, races=(lost,)), *others))
+        await typist.run.say(Left(code="HKTRWM", reason="called-off"), over)
+        told = typist.heard()
+        assert "Your table was closed." in told
+        assert told[-1].startswith("You lost your table by forfeit, by ruling. You are in.")
+
+
+def test_a_decision_is_told_once_though_the_server_counts_fewer_than_it_tells() -> None:
+    at = tournaments.running()
+    told = Telling(tournaments.at(at), tournament_view=TournamentView(tournaments.ID))
+    late = tournaments.decision(9, "pause", "Paused.", "Grace")
+    assert [line for line in told.hear(replace(at, log=(*at.log, late))) if "Paused" in line] == ["Paused. (Grace)"]
+    assert told.tell() == []
 
 
 def test_whoever_races_is_told_once_of_a_check_in_and_of_a_table_that_waits() -> None:
