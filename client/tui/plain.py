@@ -73,8 +73,14 @@ WORDS: Final = {
     "esc": Command.BACK,
 }
 """What can be typed in place of a key, and the keys that the sentences name."""
+TOURNAMENT_KEYS: Final = tuple(
+    # Where a question is, N is a no, and it may come a moment too late for that.
+    row._replace(keys=("pair",)) if row.command is Command.PAIR_ROUND else row
+    for row in KEYS
+    if row.command not in SCREENS_ALONE
+)
 TOURNAMENT_WORDS: Final = {
-    **{key: row.command for row in KEYS for key in row.keys if row.command not in SCREENS_ALONE},
+    **{key: row.command for row in TOURNAMENT_KEYS for key in row.keys},
     **{word: WORDS[word] for word in ("quit", "q", "T")},
     "leave": Command.WITHDRAW,
 }
@@ -200,7 +206,7 @@ class Lines:
             case "rules":
                 return rules_lines(scene)
             case "help" | "?" if tournament is not None:
-                rows = [row for row in KEYS if row.command not in SCREENS_ALONE | refused(scene.model, tournament)]
+                rows = [row for row in TOURNAMENT_KEYS if row.command not in refused(scene.model, tournament)]
                 return [*TOURNAMENT_HELP, *(f"{key_text(row, ascii_only=True)}: {row.help}" for row in rows)]
             case "help" | "?":
                 return [*(WATCHERS_HELP if scene.model.room is None and scene.ui.watch is not None else HELP)]

@@ -182,7 +182,7 @@ def _next_sentence(scene: Scene, tournament: TournamentModel, mine: TournamentTa
     if told.phase == "paused":
         return "You are in. When the tournament goes on, you are taken to your table."
     if directing and told.phase == "between" and told.phase_ms is None:
-        return "N pairs the next round and takes you to your table."
+        return f"{_pair_key(scene)} pairs the next round and takes you to your table."
     return "You are in. When the next round is paired, you are taken to your table."
 
 
@@ -207,7 +207,7 @@ def _directors_sentence(scene: Scene, tournament: TournamentModel) -> str:
     told = tournament.told
     match told.phase:
         case "between":
-            return "N pairs the next round." if told.phase_ms is None else "N pairs the next round now; P keeps it waiting."
+            return f"{_pair_key(scene)} pairs the next round{'.' if told.phase_ms is None else ' now; P keeps it waiting.'}"
         case "paused":
             return "P goes on."
     waiting = [table for table in told.tables if table.result is None and table.counted and not is_raced(table)]
@@ -220,7 +220,14 @@ def _directors_sentence(scene: Scene, tournament: TournamentModel) -> str:
         within = f" (they forfeit in {clock_text(min(left) - scene.clock_ms, tenths=False)})" if left else ""
         names = ", ".join(f"{clean_name(name)} at table {number}" for name, number in missing)
         return f"{'Not there yet' if absent else 'Not ready yet'}{within}: {names}."
+    if scene.ui.settings.plain:
+        return "P pauses. carpet tournament correct, remove and bye, from a second terminal, rule on tables and players."
     return "E gives the selected table a result, X removes a player, P pauses."
+
+
+def _pair_key(scene: Scene) -> str:
+    """N, or the word for it where whole lines are typed."""
+    return "pair" if scene.ui.settings.plain else "N"
 
 
 def _is_bot(tournament: TournamentModel, side: TournamentSide) -> bool:

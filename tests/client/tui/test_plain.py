@@ -42,7 +42,7 @@ from protocol.room_events import (
     Unseated,
 )
 from protocol.server_messages import Left, WaitingMatch
-from protocol.tournament_messages import CheckIn, EnterTournament, LeaveTournament, Tournament
+from protocol.tournament_messages import CheckIn, EnterTournament, LeaveTournament, PairRound, Tournament
 from protocol.tournaments import TableResult
 from protocol.views import ChatLine, RaceOptions, SeatState, SeriesOptions, SharedDeal
 from protocol.watch_messages import WatchedEvent
@@ -632,6 +632,26 @@ async def test_whoever_loses_the_last_table_of_a_round_away_from_it_hears_so_by_
         told = typist.heard()
         assert "Your table was closed." in told
         assert told[-1].startswith("You lost your table by forfeit, by ruling. You are in.")
+
+
+@pytest.mark.usefixtures("mock_clock")
+async def test_a_director_by_lines_is_told_what_can_be_typed_and_an_n_too_many_pairs_no_round(
+    keys: IO[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def directed(told: Tournament) -> Tournament:
+        entrants = tuple(each for each in told.entrants if each.id != tournaments.ANNA)
+        return replace(told, entrants=entrants, director=tournaments.ANNA, director_name="Anna")
+
+    async with at_tournament(directed(tournaments.running(tables=tournaments.TABLES[1:2])), keys, capsys) as typist:
+        rulings = "carpet tournament correct, remove and bye, from a second terminal, rule on tables and players."
+        assert typist.heard()[-1] == f"P pauses. {rulings}"
+        await typist.run.say(directed(tournaments.running(phase="between", phase_ms=20_000)))
+        assert typist.heard()[-1] == "pair pairs the next round now; P keeps it waiting."
+        assert "pair: Director: pair the next round now." in await typist.types("help")
+        await typist.types("Z", "N", "N")
+        assert typist.run.link.taken() == []
+        await typist.types("pair")
+        assert typist.run.link.taken() == [PairRound(id=tournaments.ID, round=3)]
 
 
 def test_a_decision_is_told_once_though_the_server_counts_fewer_than_it_tells() -> None:
