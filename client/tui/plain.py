@@ -15,7 +15,7 @@ import trio
 from client.game.moves import source
 from client.tui.actions import Action, Do, Key, Pick, Typed
 from client.tui.keymap import Command, key_text
-from client.tui.scene import Scene, shown_room
+from client.tui.scene import Scene, call_sentence, check_in_sentence, shown_room
 from client.tui.telling import (
     Teller,
     hint_line,
@@ -200,9 +200,10 @@ class Lines:
         view, tournament = room.view if room is not None else None, tournament_at(scene)
         match line:
             case "" | "hint":
-                return question_lines(scene) or tournament_lines(scene, "") or [hint_line(scene) or NOTHING]
+                calls = filter(None, (check_in_sentence(scene), call_sentence(scene)))
+                return question_lines(scene) or tournament_lines(scene, "") or [*calls, hint_line(scene) or NOTHING]
             case "standings" | "tables":
-                return tournament_lines(scene, line)
+                return tournament_lines(scene, line) or ["That can be asked at a tournament, and after a race at one of its tables."]
             case "rules":
                 return rules_lines(scene)
             case "help" | "?" if tournament is not None:

@@ -88,7 +88,7 @@ class Teller:
 
     def _new(self, kind: str, news: News) -> list[str]:
         before, self._told[kind] = self._told.get(kind, {}), news
-        return [text for key, text in news.items() if key not in before]
+        return [text for key, text in news.items() if text and key not in before]
 
     def _moves(self, scene: Scene, room: RoomModel) -> list[str]:
         """The player's moves, and what they have uncovered; all of the table where it is another one, or moves were missed."""
@@ -282,10 +282,10 @@ def _chat(room: RoomModel) -> News:
 
 
 def _counts(room: RoomModel) -> News:
-    """How far the others are, now and then."""
+    """How far the others are, now and then. No news of the cards that were home before they began."""
     others: list[tuple[Hashable, str, int, int]] = [(info.seat, seat_name(info), info.home, info.ply) for info in room.opponents]
     others += [(("ghost", ghost.ghost), clean_name(ghost.name), ghost.home, ghost.ply) for ghost in room.ghosts]
-    return {(who, home // EVERY): f"{name} has {home} home." for who, name, home, ply in others if ply and room.phase == "racing"}
+    return {(who, home // EVERY): f"{name} has {home} home." if ply else "" for who, name, home, ply in others if room.phase == "racing"}
 
 
 def _move(played: Played, view: View) -> str:

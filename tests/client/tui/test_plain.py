@@ -176,6 +176,9 @@ def test_others_are_told_of_at_every_fifth_card_and_when_the_lead_changes() -> N
     told = Telling(scenes.racing())
     assert "Benedikt leads, 21 to 18." in told.first
     assert [told.progress(home) for home in (22, 23, 24, 25, 26)] == [[], [], [], ["Benedikt has 25 home."], []]
+    # What lay there from the start is no news at the first move.
+    begun = Telling(scenes.reduced(scenes.dealt(), Started(version=8), now_ms=4000))
+    assert [line for line in begun.progress(4) + begun.progress(5) if "has" in line] == ["Benedikt has 5 home."]
     view = structs.replace(scenes.middle_view(), home=26)
     level = told.hear(PlayerView(version=16, seat=0, ply=28, move="s", state="racing", elapsed_ms=43_000, view=view))
     assert not any("lead" in line for line in level)
@@ -424,6 +427,10 @@ async def test_what_can_be_asked_is_answered_and_asks_the_server_nothing(keys: I
         assert (await typist.types("cards"))[0].startswith("Row 1: a1 9 of diamonds")
         assert (await typist.types("score"))[0].endswith("Home, of 52: you 18, Benedikt 18.")
         assert [*HELP] == await typist.types("help")
+        assert (await typist.types("standings"))[0].startswith("That can be asked at a tournament, ")
+        await typist.run.say(tournaments.called(code="QWERTZ"))
+        (call,) = typist.heard()
+        assert (await typist.types("hint"))[0] == call
         assert typist.run.link.taken() == []
 
 
