@@ -87,11 +87,14 @@ def asked_again(step: Step) -> Step:
     ]
     step = step.but(lost_rulings=tuple(each for each in step.ui.lost_rulings if each not in seen))
     undone = tuple(ruling for ruling, before in seen if not _is_settled(told, ruling, before))
+    late = tuple(ruling for ruling in undone if isinstance(ruling, GiveBye) and ruling.round <= len(told.rounds))
+    undone = tuple(ruling for ruling in undone if ruling not in late)
+    words, late_words = ("; ".join(_ruling_words(tournament, ruling) for ruling in rulings) for rulings in (undone, late))
+    too_late = f"Not done, and too late now that the round is paired: {late_words}." if late else ""
     if not undone:
-        return step
+        return step.note(too_late) if late else step
     it, this_was = ("it", "this was") if len(undone) == 1 else ("them", "these were")
-    words = "; ".join(_ruling_words(tournament, ruling) for ruling in undone)
-    text = f"The connection was lost before {this_was} decided: {words}."
+    text = f"{too_late} The connection was lost before {this_was} decided: {words}.".lstrip()
     return step.ask(text, (f"Decide {it} now", "Leave it as it is"), (undone, None))
 
 
@@ -105,7 +108,7 @@ def _is_settled(told: Tournament, ruling: Ruling, before: TableResult | None) ->
             return any(each.id == entrant and each.withdrawn is remove for each in told.entrants)
         case GiveBye(entrant=entrant, round=number, half_points=half_points):
             bye = bye_of(told, entrant, number)
-            return number <= len(told.rounds) or half_points == (0 if bye is None else bye.half_points)
+            return half_points == (0 if bye is None else bye.half_points)
         case EndTournament():
             return told.phase in DONE_PHASES
 

@@ -1,6 +1,6 @@
 // What the director of a tournament decides, by the page. Whether it may be decided now is the server's to say.
 
-import { ask } from "./dialog.js";
+import { ask, tell } from "./dialog.js";
 import { button, capitalised, clean, element, field, fill, setText } from "./dom.js";
 import { byeOf, isFieldClosed, outWord } from "./entering.js";
 import { isDone, namesOf } from "./tournaments.js";
@@ -43,8 +43,7 @@ function isSettled(told, ruling, before) {
     }
     case "remove-entrant": return told.entrants.some((each) => each.id === ruling.entrant && each.withdrawn === ruling.remove);
     case "rename-entrant": return told.entrants.some((each) => each.id === ruling.entrant && clean(each.name) === clean(ruling.name));
-    // Of a round that is paired nothing is to be given any more.
-    case "give-bye": return ruling.round <= told.rounds.length || (byeOf(told, ruling.entrant, ruling.round)?.half_points ?? 0) === ruling.half_points;
+    case "give-bye": return (byeOf(told, ruling.entrant, ruling.round)?.half_points ?? 0) === ruling.half_points;
     case "end-tournament": return isDone(told);
   }
 }
@@ -239,10 +238,17 @@ export class Directing {
     // Of another round's tables nothing is known.
     const seen = this.#lost.filter(({ ruling }) => ruling.type !== "correct-result" || ruling.round === told.round);
     this.#lost = this.#lost.filter((each) => !seen.includes(each));
-    const undone = seen.filter(({ ruling, before }) => !isSettled(told, ruling, before)).map(({ ruling }) => ruling);
-    if (!undone.length) return;
+    const unsettled = seen.filter(({ ruling, before }) => !isSettled(told, ruling, before)).map(({ ruling }) => ruling);
+    const isLate = (ruling) => ruling.type === "give-bye" && ruling.round <= told.rounds.length;
+    const late = unsettled.filter(isLate), undone = unsettled.filter((ruling) => !isLate(ruling));
+    const wordsOf = (rulings) => rulings.map((ruling) => rulingWords(told, ruling)).join("; ");
+    const tooLate = late.length ? `Not done, and too late now that the round is paired: ${wordsOf(late)}.` : "";
+    if (!undone.length) {
+      if (tooLate) tell(tooLate, []);
+      return;
+    }
     const [it, thisWas] = undone.length === 1 ? ["it", "this was"] : ["them", "these were"];
-    ask(`The connection was lost before ${thisWas} decided: ${undone.map((ruling) => rulingWords(told, ruling)).join("; ")}.`,
+    ask(`${tooLate} The connection was lost before ${thisWas} decided: ${wordsOf(undone)}.`.trim(),
       [`Decide ${it} now`, "Leave it as it is"], () => undone.forEach((ruling) => this.send(ruling)));
   };
 

@@ -673,6 +673,8 @@ async def test_nothing_is_asked_about_a_bye_that_was_given_or_whose_round_is_pai
         async with unanswered("tab", "Y", "1", "enter") as run:
             await run.say(directed(told))
             assert not run.screen.shows("The connection was lost before")
+            too_late = "Not done, and too late now that the round is paired: Anna has a full-point"
+            assert run.screen.shows(too_late) is (len(told.rounds) == 3)
     async with unanswered("tab", "Y", "1", "enter") as run:
         await run.say(directed(with_bye(tournaments.running(), (3, 1))))
         assert run.screen.shows("Anna has a full-point")

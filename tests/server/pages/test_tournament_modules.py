@@ -297,7 +297,7 @@ def test_the_page_lets_a_director_say_of_a_table_what_the_terminal_does() -> Non
 def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_shows_that_they_were_not_carried_out() -> None:
     script = f"""{DOCUMENT}
         const {{ Directing }} = await import(`${{web}}/directing.js`);
-        const {{ open, rulings, settled }} = given;
+        const {{ open, rulings, settled, paired }} = given;
         let dialogs = [];
         document.querySelector = (selector) => dialogs.find(({{ tag }}) => tag === selector) ?? null;
         document.body = {{ append: (node) => dialogs.push(node) }};
@@ -335,6 +335,7 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
             asked([rulings[0]], (directing) => {{ directing.send(rulings[2]); directing.lost([rulings[2]]); }}, again()),
             asked([], again()),
             asked([], (one) => one.send(rulings[0]), again({{ round: 1 }}), (one) => one.lost([rulings[0]]), again()),
+            asked([rulings[4]], paired), asked([rulings[4], rulings[5]], paired),
         ]));
     """
     scene = tournament_scenes.running()
@@ -361,14 +362,14 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
         (struck, with_races(fresh)),
         (removed, tournament_scenes.running(entrants=(msgspec.structs.replace(anna, withdrawn=True), *scene.entrants[1:]))),
         (given_bye, tournament_scenes.running(byes=(TournamentBye(round=3, entrant=anna.id, half_points=2),))),
-        (given_bye, tournament_scenes.running(rounds=(*scene.rounds, tournament_scenes.paired(3, left=2)))),
         (taken_bye, scene),
         (renamed, tournament_scenes.running(entrants=(msgspec.structs.replace(anna, name="Ann"), *scene.entrants[1:]))),
         (ended, tournament_scenes.running(phase="ended")),
     ]
-    given = {"open": scene, "rulings": [*rulings, renamed], "settled": settled}
+    paired = tournament_scenes.running(rounds=(*scene.rounds, tournament_scenes.paired(3, left=2)))
+    given = {"open": scene, "rulings": [*rulings, renamed], "settled": settled, "paired": paired}
     answers = node(script, msgspec.to_builtins(given))
-    asked, silent, elsewhere, seen, not_theirs, after_another, told_later, lost_again, two, nothing, turned = answers
+    asked, silent, elsewhere, seen, not_theirs, after_another, told_later, lost_again, two, nothing, turned, late, late_and_more = answers
     # Names are corrected by the page alone: the terminal has a command for it.
     words = [*(_ruling_words(TournamentModel(scene, 0), each) for each in rulings), "Benedikt is called Ann"]
     question = "The connection was lost before this was decided: {}.Decide it nowLeave it as it is"
@@ -378,6 +379,9 @@ def test_rulings_whose_answers_were_lost_are_asked_about_once_the_tournament_sho
     assert [seen, after_another, told_later, turned] == [asked[0]] * 4
     several = f"The connection was lost before these were decided: {words[0]}; {words[2]}.Decide them nowLeave it as it is"
     assert two == [0, several]
+    too_late = f"Not done, and too late now that the round is paired: {words[4]}."
+    assert late == [0, f"{too_late}Close"]
+    assert late_and_more == [0, f"{too_late} {question.format(words[5])}"]
 
 
 def test_what_a_director_has_confirmed_is_what_was_asked_whatever_the_tournament_has_become_and_a_reason_is_that_of_one_decision() -> None:
