@@ -47,6 +47,7 @@ from protocol.views import View
 EVERY: Final = 5
 """How far others are is told at every fifth card of theirs."""
 WATCHING: Final = "You watch. cards tells their tables, some seconds late, and score how far they are; leave ends it."
+AWAY, BACK = "is not connected", "is connected again"
 WIDE: Final = 400
 """Columns for a sentence: a line of text may be as long as it likes."""
 
@@ -69,7 +70,8 @@ class Teller:
         lines = [*self._new("notices", _notices(scene)), *self._new("search", _search(scene))]
         lines += [*self._new("tournament", _tournament(scene)), *self._decided(scene)]
         if room is not None:
-            lines += [*self._new("room", _room(scene, room)), *self._new("seats", _seats(room)), *self._new("chat", _chat(room))]
+            seats = _seats(room, self._told.get("seats", {}))
+            lines += [*self._new("room", _room(scene, room)), *self._new("seats", seats), *self._new("chat", _chat(room))]
             lines += [*self._moves(scene, room), *self._new("counts", _counts(room)), *self._new("lead", self._lead(room))]
         if not _says_ready(model):
             # As soon as they do, the evidence is of the next race.
@@ -254,15 +256,16 @@ def _room(scene: Scene, room: RoomModel) -> News:
     return told
 
 
-def _seats(room: RoomModel) -> News:
-    """Who is here, and how their parts have ended."""
+def _seats(room: RoomModel, before: News) -> News:
+    """Who is here, and how their parts have ended. before: what was told of it last."""
     told: dict[Hashable, str] = {room.parted: f"{clean_name(room.parted)} has left."} if room.parted else {}
     for info in room.opponents:
         if info.name is None:
             continue
         states = {
             "left": info.seat in room.left,
-            "is not connected": not info.connected and info.seat not in room.left,
+            AWAY: not info.connected and info.seat not in room.left,
+            BACK: info.connected and any((info.seat, info.name, words) in before for words in (AWAY, BACK)),
             "is ready": info.ready and room.phase == "waiting",
             "is here": room.phase == "waiting" and not info.ready,
         }

@@ -199,7 +199,10 @@ def test_who_comes_goes_and_asks_is_told() -> None:
         "Benedikt is not connected.",
         "r: rematch; Benedikt is not connected and may come back",
     ]
-    assert told.hear(Presence(version=13, seat=1, connected=True, away_ms=None)) == ["r: rematch against the same players"]
+    assert told.hear(Presence(version=13, seat=1, connected=True, away_ms=None)) == [
+        "Benedikt is connected again.",
+        "r: rematch against the same players",
+    ]
     assert told.hear(RematchAsked(version=14, seat=1)) == ["Benedikt would like a rematch. Press r."]
     line = ChatLine(seat=1, name="Benedikt", text="Again?")
     assert told.hear(Said(version=15, line=line)) == ["Benedikt: Again?"]
