@@ -62,7 +62,7 @@ def follow_tournament_view(step: Step) -> Step:
     else:
         assert before is not None
         request = FollowTournament(id=before[0], follow=False, ref=FOLLOW_REFERENCE)
-    return followed(step.send(request), tournament=wanted, before=before)
+    return followed(step.send(request), tournament=wanted, before=before, asked_ms=step.now_ms)
 
 
 def _wanted(step: Step, looked_at: TournamentView | None) -> tuple[str, int | None] | None:

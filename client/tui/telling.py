@@ -170,9 +170,11 @@ def _notices(scene: Scene) -> News:
 
 
 def tournament_at(scene: Scene) -> TournamentModel | None:
-    """The tournament that one is at, and at none of its tables."""
+    """The tournament that one is at, and at none of its tables; None until it is known how it stands by now."""
     view_state = scene.ui.tournament_view
-    return scene.model.tournaments.tournament(view_state.id) if scene.model.room is None and view_state is not None else None
+    known = scene.model.tournaments.tournament(view_state.id) if scene.model.room is None and view_state is not None else None
+    # What is told stays told: what stood there before one went to one's table would be taken for news.
+    return known if known is not None and known.heard_at_ms >= scene.ui.followed.asked_ms else None
 
 
 def _tournament(scene: Scene) -> News:

@@ -86,6 +86,7 @@ class RulesPage(Struct, frozen=True):
 
 class Followed(Struct, frozen=True):
     """What the server sends news of. race: whether one is watched. tournament: id and round. before: `tournament` before the last request.
+    asked_ms: when that was; what was heard of a tournament before it may be old.
 
     ready_at_once: the player is ready as soon as they enter the room, or the rematch, that was asked for; only by ready_by_ms, if there is
     such a moment.
@@ -96,6 +97,7 @@ class Followed(Struct, frozen=True):
     tournaments: bool = False
     tournament: tuple[str, int | None] | None = None
     before: tuple[str, int | None] | None = None
+    asked_ms: int = 0
     ready_at_once: bool = False
     ready_by_ms: int | None = None
 

@@ -638,9 +638,13 @@ async def test_whoever_loses_the_last_table_of_a_round_away_from_it_hears_so_by_
         mine, *others = tournaments.TABLES
         lost = TableResult(verdict="first", forfeit=True, ruled=True)
         over = tournaments.running(phase="between", phase_ms=20_000, tables=(replace(mine, result=lost, races=(lost,)), *others))
-        await typist.run.say(Left(code="HKTRWM", reason="called-off"), over)
+        await typist.run.later(60)
+        await typist.run.say(Left(code="HKTRWM", reason="called-off"))
         told = typist.heard()
         assert "Your table was closed." in told
+        assert not any("waiting for you" in line for line in told), "that was before"
+        await typist.run.say(over)
+        told = typist.heard()
         assert told[-1].startswith("You lost your table by forfeit, by ruling. You are in.")
 
 
