@@ -19,7 +19,8 @@ from client.tui.keymap import Command
 class ReplayState(Struct, frozen=True):
     """pairs: the seats that can be shown side by side. pair: the index of those that are. own: the viewer's seat, if any.
 
-    A race with one seat has one pair, of that seat alone.
+    A race with one seat has one pair, of that seat alone. partings: for each pair; None if the two games are the same, and in a swap, where
+    the games have different shuffles.
     """
 
     line: TimeLine
@@ -52,7 +53,8 @@ def replay_state_of(line: TimeLine, *, own: int | None = None) -> ReplayState:
     """A paused replay at its start. own: the viewer's seat; the first pairs show it on the left against each other seat in turn."""
     numbers = sorted(range(len(line.lines)), key=lambda number: number != own)
     pairs = tuple(combinations(numbers, 2)) or ((0,),)
-    return ReplayState(line, pairs, tuple(parting([line.lines[number] for number in pair]) for pair in pairs), own)
+    partings = tuple(None if line.record.swaps else parting([line.lines[number] for number in pair]) for pair in pairs)
+    return ReplayState(line, pairs, partings, own)
 
 
 def opened_at(line: TimeLine, own: int | None, at_ms: int | None, now_ms: int) -> ReplayState:

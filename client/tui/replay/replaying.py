@@ -21,7 +21,7 @@ from client.tui.drawing.plot import AXIS
 from client.tui.drawing.theme import Theme
 from client.tui.everywhere import close_replay
 from client.tui.keymap import Binding, Command, Keys
-from client.tui.replay.timeline import PLAIN_ROWS, parting_sentence, progress, time_line
+from client.tui.replay.timeline import APART, PLAIN_ROWS, parting_sentence, progress, time_line
 from client.tui.replay_state import ReplayState, jumped, jumped_to_tenth, replay_after
 from client.tui.room import wants_to_race
 from client.tui.scene import Scene, check_in_sentence, head, is_noted
@@ -211,7 +211,7 @@ def _update(step: Step, action: ScreenAction) -> Step:
         case Do(Command.PLAY_ON):
             return _play_on(step, replay)
         case Do(Command.PARTING) if replay.parting is None:
-            return step.note("The two games never diverge.")
+            return step.note(APART if replay.line.record.swaps else "The two games never diverge.")
         case Do(command):
             return step.but(replay=replay_after(replay, command, step.now_ms))
         case _:

@@ -25,6 +25,7 @@ NAMES = 14
 """The most columns for names."""
 PLAIN_ROWS = 3
 """One row of moves for each of two seats, and the line between them."""
+APART = "Each plays a shuffle of their own."
 
 
 def time_line(replay: ReplayState, head: Head, theme: Theme, width: int, height: int, slip: Frame | None = None) -> Picture:
@@ -58,7 +59,7 @@ def parting_sentence(replay: ReplayState, theme: Theme) -> str:
     if len(lines) < 2:
         return ""
     if parting is None:
-        return "Both games are the same, move for move."
+        return APART if replay.line.record.swaps else "Both games are the same, move for move."
     names = [clip(clean_name(line.seat.name), 14) or "nameless" for line in lines]
     moves = ["stopped" if move is None else clean_chat(move)[:8] for move in parting.moves]
     at = f"at move {parting.ply + 1}"

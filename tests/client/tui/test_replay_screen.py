@@ -193,6 +193,17 @@ async def test_a_race_of_one_has_one_board_and_no_parting() -> None:
         assert look.screen.shows(" 1. ")
 
 
+async def test_games_with_different_shuffles_do_not_diverge() -> None:
+    swap = SeriesRecord(id="ABCDEF-1-00", format="swap", races=2, race=1)
+    async with looking(structs.replace(LINE, record=structs.replace(LINE.record, series=swap))) as look:
+        assert look.screen.shows(" Each plays a shuffle of their own. ")
+        assert not look.screen.shows("diverge")
+        assert not look.screen.shows("◆")
+        await look.give("p")
+        assert look.screen.shows(" Each plays a shuffle of their own. ")
+        assert "0:00.0 /" in head(look)
+
+
 async def test_help_looks_and_an_unknown_key_are_as_everywhere() -> None:
     async with looking() as look:
         await look.give("?")
