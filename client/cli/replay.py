@@ -216,7 +216,8 @@ def replay(
 ) -> None:
     """Watch a finished race again.
 
-    All boards stand side by side on one time line: play, pause, step, jump. Or write the race out to share it, without a screen.
+    Two boards stand side by side on one time line: play, pause, step, jump. Or write the race out to share it, without a screen. Of more
+    than two players the two best placed are shown; on the screen, tab shows others.
     """
     address = address_of(server) if server is not None else None
     if moving and (svg is None or at is not None):

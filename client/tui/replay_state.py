@@ -50,8 +50,12 @@ class ReplayState(Struct, frozen=True):
 
 
 def replay_state_of(line: TimeLine, *, own: int | None = None) -> ReplayState:
-    """A paused replay at its start. own: the viewer's seat; the first pairs show it on the left against each other seat in turn."""
-    numbers = sorted(range(len(line.lines)), key=lambda number: number != own)
+    """A paused replay at its start. The first pair are the best placed; of two seats, they are as they sat.
+
+    own: the viewer's seat; the first pairs show it on the left against each other seat in turn.
+    """
+    places = [seat.place if len(line.lines) > 2 else 0 for seat in line.record.seats]
+    numbers = sorted(range(len(line.lines)), key=lambda number: (number != own, places[number]))
     pairs = tuple(combinations(numbers, 2)) or ((0,),)
     partings = tuple(None if line.record.swaps else parting([line.lines[number] for number in pair]) for pair in pairs)
     return ReplayState(line, pairs, partings, own)

@@ -214,16 +214,16 @@ def tournament_head(scene: Scene, view_state: TournamentView) -> Line:
     return [("head strong", f" {title_text(told.options.name)}"), ("head", "".join(f"{dot}{clean_name(fact)}" for fact in facts))]
 
 
-def replay_head(scene: Scene, replay: ReplayState, width: int, *, paced: bool = True) -> Picture:
-    """The first row of a replay: which race it is, and where its head is and, if it is `paced`, how fast it moves."""
+def replay_head(scene: Scene, replay: ReplayState, width: int, *, with_keys: bool = True) -> Picture:
+    """The first row of a replay: which race it is, and where its head is; with what keys change too: the pair and the pace."""
     record, now = replay.line.record, replay.at(scene.now_ms)
     number = [race_in_series(record.series)] if record.series is not None else [f"race {record.race}"] if record.race > 1 else []
     parts = [replay.line.rules.name, record.room, *number]
-    parts += [f"pair {replay.pair + 1} of {len(replay.pairs)} (tab)"] if len(replay.pairs) > 1 else []
+    parts += [f"pair {replay.pair + 1} of {len(replay.pairs)} (tab)"] if with_keys and len(replay.pairs) > 1 else []
     dot = f" {scene.theme.glyphs.middle} "
     left: Line = [("head strong", " Replay"), ("head", "".join(f"{dot}{clip(clean_name(part), 20)}" for part in parts))]
     is_running = now.running_since is not None
-    pace = f"{'playing' if is_running else 'paused'} {scene.theme.glyphs.times}{SPEEDS[now.speed]}   " if paced else ""
+    pace = f"{'playing' if is_running else 'paused'} {scene.theme.glyphs.times}{SPEEDS[now.speed]}   " if with_keys else ""
     right: Line = [
         ("head good" if is_running else "head", pace),
         ("head strong", clock_text(now.t_ms)),

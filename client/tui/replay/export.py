@@ -88,8 +88,8 @@ def _playing(line: TimeLine) -> ReplayState:
 def _screen(replay: ReplayState, at_ms: int, size: Size, settings: UiSettings, colours: int) -> list[Line]:
     ui = Ui(settings=settings, start=StartHome(), replay=replay, only_replay=True)
     scene = scene_of(Model(), ui, min(at_ms, replay.line.end_ms), colours=colours)
-    # Leave out the pace: a still picture neither plays nor pauses.
-    rows = (*replay_head(scene, replay, size[0], paced=False).lines, *replaying.SCREEN.view(scene, size).lines[1:])
+    # A picture has no keys, and neither plays nor pauses.
+    rows = (*replay_head(scene, replay, size[0], with_keys=False).lines, *replaying.SCREEN.view(scene, size).lines[1:])
     return titled([fit_line(printable(row), size[0]) for row in rows], replay.line.record, size, settings)
 
 

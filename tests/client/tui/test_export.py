@@ -38,6 +38,15 @@ def test_a_moment_as_text_is_the_replay_screen_without_its_keys() -> None:
     assert "quit" not in text
 
 
+def test_a_text_of_more_than_two_players_shows_the_two_best_placed_and_no_key() -> None:
+    line = replays.line("carpet", 4)
+    assert [seat.place for seat in line.record.seats] == [2, 4, 1, 3]
+    head, names, *_ = text_of(screen_at(line, line.end_ms, SIZE, UiSettings(), colours=TEXT_COLOURS)).splitlines()
+    assert "Player 2" in names[:40]
+    assert "Player 0" in names[40:]
+    assert "tab" not in head
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [

@@ -169,9 +169,9 @@ async def test_the_buttons_do_what_their_keys_do() -> None:
         assert look.outcome is not None
 
 
-async def test_of_more_than_two_seats_two_are_shown_and_tab_shows_others() -> None:
+async def test_of_more_than_two_seats_the_best_placed_are_shown_and_tab_shows_others() -> None:
     async with looking(replays.line("carpet", 4)) as look:
-        for number, (left, right) in enumerate([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 1)]):
+        for number, (left, right) in enumerate([(2, 0), (2, 3), (2, 1), (0, 3), (0, 1), (3, 1), (2, 0)]):
             assert f"Player {left}" in look.screen.last_text[1][:40]
             assert f"Player {right}" in look.screen.last_text[1][40:]
             assert look.screen.shows(f"pair {number % 6 + 1} of 6 (tab)")
