@@ -222,6 +222,10 @@ def replay(
     address = address_of(server) if server is not None else None
     if moving and (svg is None or at is not None):
         fail("--moving goes with --svg, and not with --at: it shows the whole race.", MISUSED)
+    if at is not None and svg is None and not text:
+        fail("--at goes with --svg or --text, which show one moment.", MISUSED)
+    if [svg, cast, "-" if text else None].count("-") > 1:
+        fail("Only one of --text, --svg - and --cast - can be printed.", MISUSED)
     if cast is not None or svg is not None or text:
         size = _size_of(screen)
         line = run(lambda: _time_line(file, address))
