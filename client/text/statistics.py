@@ -51,7 +51,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opponent:
-    """Somebody the player has raced: won + drawn + lost = met, by places alone, whoever else was there.
+    """Somebody the player has raced: won + drawn + lost = met, by places alone, whoever else was there. Where a house bot has
+    several seats in a race, only the best placed counts.
 
     player: the public id; None for a house bot, or if no id is known. name: as of the last race.
     """
@@ -179,7 +180,10 @@ def _tally(raced: Sequence[_Raced]) -> Tally:
 
 
 def _opponents(raced: Sequence[_Raced]) -> tuple[Opponent, ...]:
-    met = [(race.own, seat) for race in raced for seat in race.others]
+    met = []
+    for race in raced:
+        best = {_key(seat): seat for seat in sorted(race.others, key=_place, reverse=True)}
+        met += [(race.own, seat) for seat in best.values()]
     return tuple(_opponent(pairs) for _, pairs in _most_first(met, lambda pair: _key(pair[1])))
 
 

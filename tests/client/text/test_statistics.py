@@ -86,8 +86,13 @@ def test_races_are_counted_in_all_by_rule_set_and_by_who_was_there() -> None:
     assert [(each.name, each.bot, each.met, each.won, each.drawn, each.lost) for each in told.opponents] == [
         ("Ben", None, 3, 1, 1, 1),
         ("deep", "deep", 2, 1, 0, 1),
-        ("random", "random", 2, 2, 0, 0),
+        ("random", "random", 1, 1, 0, 0),
     ]
+
+
+def test_two_house_bots_of_one_name_are_met_once_in_a_race_and_the_better_one_counts() -> None:
+    (told,) = statistics([ran(1, anna(2), bot("deep", 3), bot("deep", 1)), ran(2, anna(2), bot("deep", 1), bot("deep", 3))]).opponents
+    assert (told.met, told.won, told.drawn, told.lost) == (2, 0, 0, 2)
 
 
 def test_to_win_is_to_be_first_alone() -> None:
@@ -190,7 +195,7 @@ def test_sums_agree(races: list[PastRace]) -> None:
             assert 0 <= tally.fastest_ms <= tally.median_ms
     assert all(each.won + each.drawn + each.lost == each.met for each in told.opponents)
     counted = [past for past in races if past.race.aborted is None and past.own is not None]
-    assert sum(each.met for each in told.opponents) == sum(len(past.race.seats) - 1 for past in counted)
+    assert sum(each.met for each in told.opponents) == sum(len(statistics([past]).opponents) for past in counted)
     assert len(told.cards) == whole.races
     assert list(told.cards) == sorted(told.cards, key=lambda point: point.at_ms)
 
