@@ -97,7 +97,7 @@ its code, which is empty until that node has told it. Nothing is noted where not
 that they are forgotten.
 """
 
-AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError)
+AWAY: Final = (RedisError, OSError, trio.TooSlowError, RuntimeError, *_BROKEN)
 """What a request may raise while the engine is away. RuntimeError: the client is being closed because its connection broke."""
 
 TOLD_AT_ONCE: Final = 500

@@ -167,6 +167,15 @@ async def test_of_two_nodes_that_are_to_seat_a_player_one_may_and_the_other_hear
                     nursery.start_soon(claim, each)
             assert sorted(answers, key=str) == ["", None]
 
+            async def broken(*arguments: object) -> object:
+                raise anyio.ClosedResourceError
+
+            # The connection to the engine breaks before it is known to be away.
+            client = cast(Any, two.directory)._client
+            telling, client.eval = client.eval, broken
+            assert (await two.directory.claim("anna"), await two.directory.arrive("anna")) == (None, None)
+            client.eval = telling
+
             async def told(each: Listener, code: str | None) -> None:
                 with trio.fail_after(20):
                     while await each.directory.claim("anna") != code:  # noqa: ASYNC110  (as above)
