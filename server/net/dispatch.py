@@ -132,7 +132,7 @@ class Dispatch:
         self._visits: dict[Connection, Visit] = {}
         claim_seat = self._directory.claim if self._directory is not None else None
         node = cluster.node if cluster is not None else None
-        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, self._serve_here, spectators, claim_seat)
+        self.forwarding = Forwarding(rooms, node, self._visits, self.heard, self._serve_looked_up, spectators, claim_seat)
         self._run_requests = RunRequests(
             rooms=rooms, players=players, runs=runs, overload=overload, forwarding=self.forwarding, seat=partial(self._enter, version=0)
         )
@@ -333,6 +333,13 @@ class Dispatch:
         if room.is_listed or self._rooms.of(player.id) is room:
             return False
         return room.spec is None or (bool(room.spec.tournament) and not self._tournaments.is_told(room.spec.tournament, player.id))
+
+    def _serve_looked_up(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> None:
+        """Serve what took time to look up here, unless meanwhile this connection was shut, or nothing is to begin any more."""
+        if visit.connection.is_open and not self.forwarding.is_leaving:
+            if not isinstance(message, JoinRace):
+                self._check_may_begin(message)
+            self._serve_here(visit, player, message)
 
     def _serve_here(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch | WatchRace) -> None:
         """What need not be looked up at other servers, or has been."""

@@ -49,7 +49,7 @@ one moment."""
 
 class Forwarding:
     """node: this one; None for a server on its own, which sends nobody anywhere. visits: all that are open. hear: the dispatch's `heard`.
-    serve: its `_serve_here`. claim_seat: the directory's `claim`; None for a server on its own.
+    serve: its `_serve_looked_up`. claim_seat: the directory's `claim`; None for a server on its own.
     """
 
     def __init__(
@@ -242,8 +242,7 @@ class Forwarding:
     async def _take_seat(self, visit: Visit, player: PlayerName, message: OpenRace | JoinRace | QuickMatch) -> None:
         try:
             await self.check_free(visit, player)
-            if not self.is_leaving:
-                self._serve(visit, player, message)
+            self._serve(visit, player, message)
         except Refusal as refusal:
             visit.connection.refuse(refusal, message.ref)
         visit.connection.listen()

@@ -80,6 +80,9 @@ class RunRequests:
                 # What they ask for is where they sit: that is no reason to refuse it.
                 raise RunUnderWay(seat)
             await self._forwarding.check_free(visit, player)
+            if not visit.connection.is_open:
+                # A newer connection of theirs may have been told that they have no seat.
+                return
             room = await self._runs.room(player.id, message, place=visit.place)
             if self._rooms.of(player.id) is not room:
                 self._rooms.check_free(player.id)

@@ -241,6 +241,42 @@ async def test_a_seat_that_was_left_just_before_or_claimed_and_not_taken_is_wait
         assert not any(isinstance(message, Error) for message in ann.heard)
 
 
+@pytest.mark.parametrize("request_", [OpenRace(options=RaceOptions(), ref=3), QuickMatch(ref=3), RunDaily(ref=3)])
+async def test_a_connection_that_is_shut_while_a_seat_is_looked_up_gets_none(
+    house: House, node: FakeNode, request_: OpenRace | QuickMatch | RunDaily
+) -> None:
+    answered = trio.Event()
+
+    async def claim_seat(player: str) -> str | None:
+        await answered.wait()
+        return None
+
+    house.dispatch.forwarding._claim_seat = claim_seat
+    async with house.client() as ann, house.client() as again:
+        welcome = await ann.hello("Ann")
+        await ann.say(request_)
+        await trio.sleep(ASK_AGAIN_S)
+        assert (await again.hello("Ann", welcome.token)).room is None
+        answered.set()
+        await trio.sleep(0.01)
+        assert (len(house.rooms), house.dispatch._matchmaker.seeks(welcome.player)) == (0, False)
+        assert (await again.open()).seat == 0
+
+
+@pytest.mark.parametrize("request_", [OpenRace(options=RaceOptions(), ref=3), QuickMatch(ref=3)])
+async def test_nothing_begins_where_the_host_has_come_to_want_that_while_a_seat_is_looked_up(
+    house: House, node: FakeNode, seats: dict[str, str], request_: OpenRace | QuickMatch
+) -> None:
+    async with house.client() as ann:
+        seats[(await ann.hello("Ann")).player] = ""
+        await ann.say(request_)
+        await trio.sleep(ASK_AGAIN_S / 2)
+        house.rooms.draining = "we update"
+        seats.clear()
+        error = await ann.hear_of(Error)
+        assert (error.code, error.ref, len(house.rooms)) == (ErrorCode.SERVER_STOPPING, 3, 0)
+
+
 @pytest.mark.parametrize("is_run", [True, False])
 async def test_whoever_has_a_seat_here_comes_back_to_it_whatever_seat_they_have_at_another_node(
     house: House, node: FakeNode, seats: dict[str, str], is_run: bool
