@@ -88,10 +88,10 @@ class Matchmaker:
         player, summary, pair, now = unmatched.player, room.summary, self._pairs.get(room), self._clock.now_ms()
         # If an earlier server paired them, all that is known is that they have waited since then.
         ticket = QueuedPlayer(player, self._rating(player), room.options.rules, summary.opened_at - summary.ahead_ms)
-        absent = set(unmatched.by)
+        absent = set(unmatched.absent)
         if pair is not None:
             ticket, other = (pair.first, pair.second) if pair.first.player == player else (pair.second, pair.first)
-            if other.place is not None:
+            if other.player in absent and other.place is not None:
                 absent.add(other.place)
         for who in absent:
             self._no_shows.note(who, now)

@@ -382,7 +382,9 @@ class RoomCore:
         for (player, reason), member in zip(going, members, strict=True):
             self._leave(player, member, reason=reason)
             if reason == "no-opponent" and member is not None:
-                self._draft.effects.unmatched += (Unmatched(player, member, frozenset(self._setup.matched) - {player}),)
+                others = frozenset(self._setup.matched) - {player}
+                gone = others.intersection(other for other, holds in self._draft.effects.bindings if not holds)
+                self._draft.effects.unmatched += (Unmatched(player, member, others, gone),)
 
     def _unmatched(self, late: list[Seat]) -> list[str]:
         """Those whom a quick match has brought here, and who are ready and without an opponent once the late have gone."""

@@ -42,11 +42,15 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Unmatched:
-    """A player whom a quick match gave no opponent. member: the connection by which they were here. by: the others whom it brought here."""
+    """A player whom a quick match gave no opponent. member: the connection by which they were here. by: the others whom it brought here.
+
+    absent: those of the others who have gone, or were too late, just now. While the player was away, it was not they who kept them waiting.
+    """
 
     player: str
     member: Member
     by: frozenset[str]
+    absent: frozenset[str]
 
 
 SpectatorNotice: TypeAlias = Happened | RoomMessage | Greeting

@@ -309,6 +309,7 @@ async def test_whoever_leaves_when_their_opponent_is_ready_has_not_turned_up_eit
             await trio.sleep(later_s)
             await bob.ask(QuickMatch(), Room)
             await ann.ready()
+            await bob.hear_of(PlayerReady)
             await bob.ask(LeaveRace(), Left)
             assert (await ann.hear_of(Left)).reason == "no-opponent"
         assert (await bob.error_for(QuickMatch())).code == ErrorCode.KEPT_WAITING

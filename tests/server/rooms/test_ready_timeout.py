@@ -179,7 +179,7 @@ async def test_after_a_quick_match_the_wait_is_short_and_whoever_was_ready_goes_
     assert bob.last(Left) == Left(code=room.code, reason="not-ready")
     assert ann.heard[-1] == Left(code=room.code, reason="no-opponent")
     assert [guest.all(Unseated) for guest in (ann, bob)] == [[], []], "each is told once"
-    assert told == [Unmatched(ann.player.id, ann, frozenset({bob.player.id}))]
+    assert told == [Unmatched(ann.player.id, ann, *[frozenset({bob.player.id})] * 2)]
     assert room.is_closed, "nobody has a claim to it"
     assert len(table.rooms) == 0
 
@@ -220,7 +220,7 @@ async def test_whoever_is_away_goes_on_looking_once_they_are_back(table: Table, 
     again.enter(room)
     await table.settle()
     assert [type(message) for message in again.heard] == [Room, Left]
-    assert told == [Unmatched(ann.player.id, again, frozenset({bob.player.id}))]
+    assert told == [Unmatched(ann.player.id, again, frozenset({bob.player.id}), frozenset())], "bob was not waited for meanwhile"
 
 
 async def test_whoever_has_come_by_the_list_and_not_by_the_match_stays_where_they_are(
@@ -270,5 +270,5 @@ async def test_the_next_server_waits_as_long_and_lets_whoever_was_ready_go_on_lo
     again.enter(later.rooms.find(room.code))
     await trio.sleep(MATCH_READY_S + 0.01)
     assert again.last(Left).reason == "no-opponent"
-    assert told == [Unmatched(ann.player.id, again, frozenset({bob.player.id}))]
+    assert told == [Unmatched(ann.player.id, again, *[frozenset({bob.player.id})] * 2)]
     assert later.rooms.of(bob.player.id) is None
