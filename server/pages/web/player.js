@@ -307,6 +307,8 @@ export class Player extends Hand {
     // The answer to who joins has to wait until the server can write, and comes then.
     const waits = error.code === "server/cannot-write" && this.wish?.type === "join-race";
     if (this.wish && !this.room && !waits) {
+      // Also where they had looked on the connection before: the server has forgotten that.
+      if (this.wish.type === "quick-match") this.waiting = null;
       this.wish = null;
       this.isEager = false;
     }

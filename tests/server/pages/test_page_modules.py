@@ -503,6 +503,23 @@ def test_whoever_is_put_back_in_the_queue_is_told_and_asks_again_on_the_next_con
     assert node(script, None) == [["quick-match"], 350, [{"type": "quick-match", "rules": "carpet"}]]
 
 
+def test_whoever_is_kept_out_of_the_queue_on_the_next_connection_looks_no_more() -> None:
+    script = f"""{SCRIPTED}
+        player.up(welcome(null), null);
+        player.want({{ type: "quick-match", rules: "carpet" }});
+        player.hear({{ type: "waiting-match", rules: "carpet", waited_ms: 0, window: 100, waiting: 1, ref: 0 }}, 0);
+        player.lost();
+        take();
+        player.up(welcome(null), null);
+        const asked = take();
+        const isLooking = () => player.waiting !== null;
+        const before = isLooking();
+        player.hear({{ type: "error", code: "room/kept-waiting", message: "no", path: "", retry_after_ms: 30000, ref: 0 }}, 0);
+        console.log(JSON.stringify([asked.length, before, isLooking(), player.wish]));
+    """
+    assert node(script, None) == [1, True, False, None]
+
+
 @pytest.mark.parametrize("code", ["room/no-such-code", "room/closed"])
 def test_whoever_is_back_in_the_queue_and_is_led_to_the_seat_that_they_lost_looks_on(code: str) -> None:
     script = f"""{SCRIPTED}
