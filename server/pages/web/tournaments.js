@@ -30,9 +30,11 @@ export function namesOf(told) {
 }
 
 /** The seats of a race by the names that a tournament has for them: in races players keep their own, where its director has corrected one.
+ * A name that is another entrant's by now stands as it is: nobody is shown under somebody else's.
  * @param {any} told a `Tournament`; null for a race of none @param {any[]} seats */
 export function seatsIn(told, seats) {
-  const corrected = new Map(told?.entrants.filter((entrant) => entrant.entered_as).map((entrant) => [entrant.entered_as, entrant.name]));
+  const names = new Set(told?.entrants.map((entrant) => entrant.name));
+  const corrected = new Map(told?.entrants.filter(({ entered_as }) => entered_as && !names.has(entered_as)).map((entrant) => [entrant.entered_as, entrant.name]));
   return seats.map((seat) => ({ ...seat, name: corrected.get(seat.name) ?? seat.name }));
 }
 

@@ -998,6 +998,16 @@ def test_a_big_screen_names_the_players_of_a_race_as_its_director_has_corrected_
     assert named == ["Bert", "Clara"]
 
 
+def test_nobody_is_shown_under_the_name_of_an_entrant_who_once_had_theirs() -> None:
+    script = """
+        const { seatsIn } = await import(`${web}/tournaments.js`);
+        const entrants = [["Anna", "Bob"], ["Bob", ""], ["Bert", "brt"]].map(([name, entered_as]) => ({ name, entered_as }));
+        const seats = ["Bob", "Anna", "brt"].map((name, seat) => ({ seat, name }));
+        console.log(JSON.stringify([{ entrants }, null].map((told) => seatsIn(told, seats).map((seat) => seat.name))));
+    """
+    assert node(script, None) == [["Bob", "Anna", "Bert"], ["Bob", "Anna", "brt"]]
+
+
 def test_a_big_screen_says_of_the_other_tables_who_won_by_forfeit() -> None:
     script = f"""{DOCUMENT}
         const {{ otherTables, pairingNodes }} = await import(`${{web}}/scenes.js`);
