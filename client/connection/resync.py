@@ -11,7 +11,7 @@ event behind a gap is held back: the gap causes a join, and the server sends the
     any --Left--> no room
 
 A wish for an opponent (QuickMatch) also outlives the connection, with which the server forgets it. Without a room, it is sent again after a
-welcome, until a Room or a WaitingOver has settled it.
+welcome, until a Room, a WaitingOver or its refusal has settled it.
 
 `back` comes at the end of the answer to the join, so that nothing from the lost connection can come after it. A snapshot is the whole
 answer. Events end with a CurrentView, but only if cards were dealt; if not, a snapshot is always asked for.
@@ -46,6 +46,9 @@ REJOIN_REFERENCE = 2**31 - 2
 
 _PASSING = frozenset({ErrorCode.ELSEWHERE, ErrorCode.TOO_FAST, ErrorCode.SERVER_BUSY, ErrorCode.INTERNAL, ErrorCode.WATCHED_TOO_OFTEN})
 """Refusals that may be over a moment later."""
+
+_UNSOUGHT = frozenset({ErrorCode.KEPT_WAITING, ErrorCode.SERVER_FULL, ErrorCode.UNKNOWN_RULES})
+"""Refusals of the search that is asked for again: the player has been told, and looks anew when they wish."""
 
 
 class Reaction(Struct, frozen=True):
@@ -144,6 +147,10 @@ class Resume:
                 self._sought = QuickMatch(rules=rules)
             case WaitingOver():
                 self._sought = None
+            case Error(ref=0, code=code) if code in _UNSOUGHT and self._sought is not None:
+                # Asked for from here: the app's own requests have numbers. An app that was sent on was told of no loss and still shows it.
+                self._sought = None
+                return Reaction((message, WaitingOver(reason="failed")))
             case Error(ref=ref) if ref == REJOIN_REFERENCE and self.code is not None:
                 return self._refused(self.code, message)
             case Watched() | WatchedEvent() | Unwatched() | Error() if self._watch.concerns(message):

@@ -173,6 +173,26 @@ def test_a_search_that_has_ended_is_not_asked_for_again(end: WaitingOver | Room)
     assert resume.take(hello) == Reaction((hello,), back=True)
 
 
+@pytest.mark.parametrize("code", [ErrorCode.KEPT_WAITING, ErrorCode.SERVER_FULL, ErrorCode.UNKNOWN_RULES])
+def test_a_search_that_was_refused_on_a_new_connection_is_not_asked_for_on_the_next(code: ErrorCode) -> None:
+    resume, hello, refused = Resume(), welcome(), refusal(code)
+    resume.take(WAITING)
+    resume.lost()
+    assert resume.take(hello).ask == QuickMatch(rules="colorado")
+    assert resume.take(refused) == Reaction((refused, WaitingOver(reason="failed")))
+    resume.lost()
+    assert resume.take(hello).ask is None
+    assert resume.take(refused) == Reaction((refused,))
+
+
+def test_a_refusal_of_another_search_leaves_the_one_that_goes_on() -> None:
+    resume = Resume()
+    resume.take(WAITING)
+    resume.take(refusal(ErrorCode.UNKNOWN_RULES, ref=5))
+    resume.lost()
+    assert resume.take(welcome()).ask == QuickMatch(rules="colorado")
+
+
 def test_whoever_has_a_seat_looks_for_nobody() -> None:
     resume, hello = Resume(), welcome(room="ABCDEF")
     resume.take(WAITING)
