@@ -19,12 +19,12 @@ SWING_MS = 20_000
 
 
 class Lead(NamedTuple):
-    """seat: who is ahead of all others; None if level. by: cards ahead of the next.
+    """seats: who has the most; more than one if they share the lead. by: cards ahead of the next.
 
     since_ms: since when; 0 for from the start, and if that is not known.
     """
 
-    seat: int | None
+    seats: tuple[int, ...]
     by: int
     since_ms: int
 
@@ -86,9 +86,9 @@ def home_at(line: Points, ms: int) -> int:
 
 
 def lead(curves: Sequence[Points], now_ms: int, heard_from_ms: int = 0) -> Lead:
-    """Who is ahead now; nobody if fewer than two curves are known. heard_from_ms: before this moment not everything was heard."""
+    """Who leads now; nobody if fewer than two curves are known. heard_from_ms: before this moment not everything was heard."""
     if sum(map(bool, curves)) < 2:
-        return Lead(None, 0, 0)
+        return Lead((), 0, 0)
     ahead = _ahead(curves, now_ms)
     since_ms = 0
     for ms in sorted({point[0] for line in curves for point in line if point[0] <= now_ms}, reverse=True):
@@ -98,9 +98,10 @@ def lead(curves: Sequence[Points], now_ms: int, heard_from_ms: int = 0) -> Lead:
     return Lead(*ahead, since_ms if since_ms > heard_from_ms else 0)
 
 
-def _ahead(curves: Sequence[Points], ms: int) -> tuple[int | None, int]:
-    (most, seat), (next_, _) = sorted(((home_at(line, ms), -seat) for seat, line in enumerate(curves) if line), reverse=True)[:2]
-    return (-seat, most - next_) if most > next_ else (None, 0)
+def _ahead(curves: Sequence[Points], ms: int) -> tuple[tuple[int, ...], int]:
+    homes = {seat: home_at(line, ms) for seat, line in enumerate(curves) if line}
+    most, next_ = sorted(homes.values(), reverse=True)[:2]
+    return tuple(seat for seat, home in homes.items() if home == most), most - next_
 
 
 def largest_swing(own: Points, other: Points) -> Swing | None:

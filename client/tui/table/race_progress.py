@@ -61,10 +61,10 @@ def lead_sentence(scene: Scene, room: RoomModel, width: int) -> str:
     now = lead(room.points, since_start_ms(room, scene.clock_ms), room.heard_from_ms)
     # In the very first second somebody leads at once.
     since = f" since {clock_text(now.since_ms, tenths=False)}" if now.since_ms >= 1000 else ""
-    if now.seat is None:
-        words = "Level"
+    if now.by == 0:
+        words = f"{len(now.seats)} share the lead" if 0 < len(now.seats) < len(known) else "Level"
     else:
-        who = "You lead" if now.seat == room.seat else f"{seat_name(room.seats[now.seat])} leads"
+        who = "You lead" if now.seats == (room.seat,) else f"{seat_name(room.seats[now.seats[0]])} leads"
         words, since = f"{who} by {now.by}", since and f",{since}"
     return words + since if text_width(words + since) <= width else words
 

@@ -14,17 +14,24 @@ OTHER: Points = ((0, 4), (7_000, 5), (31_000, 7), (32_000, 9), (33_000, 12))
 
 
 def test_the_lead_is_told_with_the_moment_since_when() -> None:
-    assert lead((OWN, OTHER), 4_000) == Lead(None, 0, 0)
-    assert lead((OWN, OTHER), 5_000) == Lead(0, 2, 5_000)
+    assert lead((OWN, OTHER), 4_000) == Lead((0, 1), 0, 0)
+    assert lead((OWN, OTHER), 5_000) == Lead((0,), 2, 5_000)
     # It was one card at 7 s and two again at 9 s, but always the same seat's.
-    assert lead((OWN, OTHER), 20_000) == Lead(0, 2, 5_000)
-    assert lead((OWN, OTHER), 40_000) == Lead(1, 4, 32_000)
-    assert lead((OWN,), 40_000) == Lead(None, 0, 0)
+    assert lead((OWN, OTHER), 20_000) == Lead((0,), 2, 5_000)
+    assert lead((OWN, OTHER), 40_000) == Lead((1,), 4, 32_000)
+    assert lead((OWN,), 40_000) == Lead((), 0, 0)
+
+
+def test_whoever_draws_level_with_the_leaders_shares_the_lead_from_then_on() -> None:
+    third: Points = ((0, 4), (6_000, 7))
+    assert lead((OWN, OTHER, third), 8_000) == Lead((2,), 1, 6_000)
+    assert lead((OWN, OTHER, third), 10_000) == Lead((0, 2), 0, 9_000)
+    assert lead((OWN, OTHER, third), 31_500) == Lead((0,), 1, 30_000)
 
 
 def test_since_when_somebody_leads_is_not_told_where_the_moment_was_not_heard() -> None:
-    assert lead((OWN, OTHER), 40_000, 32_000) == Lead(1, 4, 0)
-    assert lead((OWN, OTHER), 40_000, 31_999) == Lead(1, 4, 32_000)
+    assert lead((OWN, OTHER), 40_000, 32_000) == Lead((1,), 4, 0)
+    assert lead((OWN, OTHER), 40_000, 31_999) == Lead((1,), 4, 32_000)
 
 
 def test_a_race_is_lost_where_the_other_drew_away_the_most() -> None:

@@ -117,6 +117,15 @@ def test_once_one_of_two_has_ended_it_says_what_the_other_needs_to_win(home: int
     assert lead_sentence(Scene(model, Ui(), THEME, 50_000), room, width) == said
 
 
+@pytest.mark.parametrize(("own", "said"), [(18, "Level since 0:40"), (9, "2 share the lead since 0:40")])
+def test_of_three_only_equal_counts_are_level(own: int, said: str) -> None:
+    model = scenes.racing(home=18)
+    assert model.room is not None
+    seats = (*model.room.seats, scenes.seat(2, "Kim", state="racing", home=own))
+    room = replace(model.room, seats=seats, seat=2, points=(((0, 18),), ((0, 4), (40_000, 18)), ((0, own),)))
+    assert lead_sentence(Scene(model, Ui(), THEME, 50_000), room, 40) == said
+
+
 def test_of_equal_counts_found_on_coming_back_it_is_not_said_who_was_earlier_nor_in_a_swap_what_wins() -> None:
     model = scenes.racing(home=18, state="stopped")
     assert model.room is not None
