@@ -53,8 +53,10 @@ class BestsError(Failure):
 
 
 def counts(record: Record, seat: int | None) -> bool:
-    """Whether a race counts as a try for a seat: nobody could know the shuffle. A deal by name can be played again and again."""
-    return seat is not None and 0 <= seat < len(record.seats) and record.seats[seat].bot is None and record.deal.name is None
+    """Whether a race counts as a try for a seat: they made a move, and nobody could know the shuffle, as of a deal by name."""
+    if seat is None or not 0 <= seat < len(record.seats) or record.deal.name is not None:
+        return False
+    return record.seats[seat].bot is None and record.seats[seat].plies > 0
 
 
 def after_race(best: Best, record: Record, number: int) -> Best:

@@ -36,6 +36,8 @@ def test_only_a_race_on_a_shuffle_nobody_could_know_counts_and_only_for_who_had_
     assert not counts(scenes.record(), None)
     (seat,) = race().seats
     assert not counts(structs.replace(race(), seats=(structs.replace(seat, bot="greedy"),)), 0)
+    # The cards that are home from the start are not of their making.
+    assert not counts(structs.replace(race(), seats=(structs.replace(seat, plies=0),)), 0)
 
 
 def test_against_others_it_is_the_own_seat_that_counts() -> None:
