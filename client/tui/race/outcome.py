@@ -37,7 +37,8 @@ def headline(room: RoomModel, runs: Runs | None = None) -> Line:
     if own is not None and own in best:
         return [("title", f"You won{by}!")]
     name = clean_name(seats[best[0]].name) if best else "Nobody"
-    close = "So close: " if own is not None and by and _is_close(room) else ""
+    is_next = any(number == own and seat.place == 2 for number, seat in enumerate(seats))
+    close = "So close: " if is_next and by and _is_close(room) else ""
     return [("title", f"{close}{name} won{by}.")]
 
 

@@ -172,7 +172,7 @@ export function headline(seats, own) {
   if (best.length > 1) return mine.place === 1 ? "A draw: you share the first place." : "A draw.";
   const { by, isClose } = margin(seats);
   if (mine.place === 1) return `You won${by}!`;
-  return `${isClose ? "So close: " : ""}${clean(best[0].name)} won${by}.`;
+  return `${isClose && mine.place === 2 ? "So close: " : ""}${clean(best[0].name)} won${by}.`;
 }
 
 /** How a race has ended that its player may not have seen the end of. @param {import("./played.js").PlayedRace} last */

@@ -1864,9 +1864,13 @@ def test_by_how_much_a_race_was_won_is_said_as_in_the_terminal() -> None:
         ended(1, 2, states=("stalled", "forfeited")),
         ended(1, 1, home=(40, 40)),
     ]
-    told = [(msgspec.to_builtins(room.ended), seat) for room in rooms for seat in (0, 1)]
-    words = ["".join(text for _, text in headline(replace(room, seat=seat))) for room in rooms for seat in (0, 1)]
-    assert node(script, told) == words
+    close = ended(1, 2, home=(40, 39))
+    rooms.append(replace(close, told=(*close.ended, replace(close.ended[1], place=3, home=38))))
+    views = [(room, seat) for room in rooms for seat in range(len(room.ended))]
+    words = ["".join(text for _, text in headline(replace(room, seat=seat))) for room, seat in views]
+    assert node(script, [(msgspec.to_builtins(room.ended), seat) for room, seat in views]) == words
+    # Only the first two were close to each other.
+    assert ["So close" in told for told in words[-3:]] == [False, True, False]
 
 
 def test_the_result_before_is_shown_until_the_player_is_ready_or_has_asked_for_the_next_race() -> None:
