@@ -21,7 +21,7 @@ _RESERVE = re.compile("p[1-9]", re.ASCII)
 class Board(Struct, frozen=True):
     """columns, rows: of the grid, whose slots are named by column letter and row number. reserves: their names, in order.
 
-    stock, waste: whether there ever is one. lanes: see RulesInfo.
+    stock, waste, redeals: whether there ever is one. lanes: see RulesInfo.
     """
 
     family: Literal["carpet", "twin", "quilt"] = "carpet"
@@ -31,6 +31,7 @@ class Board(Struct, frozen=True):
     stock: bool = True
     waste: bool = True
     lanes: bool = False
+    redeals: bool = True
 
     @property
     def is_wide(self) -> bool:
@@ -53,7 +54,7 @@ def board_of(info: RulesInfo | None, view: View) -> Board:
     waste = info.has_waste or bool(view.waste)
     # What is only dealt to reserves does not count as a stock.
     stock = waste or not reserves or view.stock > 0
-    return Board(info.family, columns, rows, reserves, stock, waste, info.lanes)
+    return Board(info.family, columns, rows, reserves, stock, waste, info.lanes, info.redeals > 0)
 
 
 def is_upright(slot: str) -> bool:

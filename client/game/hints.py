@@ -155,8 +155,10 @@ def why_not(view: View, board: Board, place: str, seat: SeatInfo | None) -> str:
             return "Play the waste's card first."
         case "s":
             return "The stock cannot be turned while a card can be played."
+        case "r" if view.redeals and view.stock:
+            return "Turn the stock to its end first; then r redeals."
         case "r":
-            return "There is no redeal now."
+            return f"There is no redeal {'now' if board.redeals else 'in this game'}."
         case _ if place not in view.piles:
             return f"There is no slot {place}."
         case _ if not view.piles[place]:

@@ -68,7 +68,7 @@ function names(places) {
   return places.length > NAMED ? `${words.join(", ")} and more` : words.join(", ");
 }
 
-/** Why a place cannot be played now. @param {import("./moves.js").View} view @param {{has_waste: boolean}} rules @param {string} place */
+/** Why a place cannot be played now. @param {import("./moves.js").View} view @param {{has_waste: boolean, redeals: number}} rules @param {string} place */
 export function whyNot(view, rules, place) {
   if (view.pending !== null) return `First fill the gap at ${view.pending}: take ${waysToFill(view)}.`;
   if ("SHDC".includes(place[0])) return "No card can go to that foundation now.";
@@ -80,7 +80,8 @@ export function whyNot(view, rules, place) {
       if (!view.stock) return "The stock is empty.";
       return view.moves.some((move) => source(move) === "w") ? "Play the waste’s card first." : "The stock cannot be turned while a card can be played.";
     case "r":
-      return "There is no redeal now.";
+      if (!rules.redeals) return "There is no redeal in this game.";
+      return view.redeals && view.stock ? "Turn the stock to its end first; then r redeals." : "There is no redeal now.";
     default:
       if (!view.piles[place]) return `There is no slot ${place}.`;
       return view.piles[place].length ? `The card at ${place} cannot be played now.` : `${place} is empty.`;

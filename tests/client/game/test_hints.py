@@ -13,7 +13,8 @@ from protocol.views import View
 from tests.client import scenes, tables
 
 OWN = scenes.seat(0, "Anna", state="racing")
-CARPET = Board(columns=5, rows=4)
+CARPET = Board(columns=5, rows=4, redeals=False)
+REDEALT = Board(columns=5, rows=4)
 TWENTY = Board("twin", 5, 4, waste=False)
 RUG = Board("quilt", 8, 8, tuple(f"p{number}" for number in range(1, 9)), stock=False, waste=False)
 
@@ -88,7 +89,10 @@ def test_the_time_before_the_start_has_hints_of_its_own() -> None:
         (scenes.view_with("p1:p2"), RUG, "s", "There is no stock in this game."),
         (scenes.view_with("b3"), CARPET, "s", "The stock cannot be turned while a card can be played."),
         (scenes.view_with("w:a1 w:b1"), CARPET, "s", "Play the waste's card first."),
-        (scenes.view_with("s"), CARPET, "r", "There is no redeal now."),
+        (scenes.view_with("s"), CARPET, "r", "There is no redeal in this game."),
+        (scenes.view_with("s"), REDEALT, "r", "There is no redeal now."),
+        (scenes.view_with("s", redeals=1), REDEALT, "r", "Turn the stock to its end first; then r redeals."),
+        (scenes.view_with("b3", redeals=1, stock=0), REDEALT, "r", "There is no redeal now."),
         (scenes.view_with("s"), CARPET, "H", "No card can go to that foundation now."),
         (scenes.view_with("s:b3 w:b3", pending="b3"), CARPET, "c1", "First fill the gap at b3: w or s."),
     ],

@@ -19,8 +19,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from client.game.board import board_of, free_slots
-from client.game.hints import hint
+from client.game.board import Board, board_of, free_slots
+from client.game.hints import hint, why_not
 from client.game.moves import choices, homeward, next_home, press, suggested
 from client.game.preview import preview
 from client.state.evidence import Evidence, check
@@ -314,6 +314,17 @@ def test_the_card_for_a_gap_is_called_by_its_name_where_it_is_known() -> None:
         assert told == f"Fill the gap at c1: take {ways}."
         assert why == f"First fill the gap at c1: take {ways}."
     assert fill == "Nothing goes home; the queen of diamonds from the waste can go to a1, or turn the stock."
+
+
+def test_why_there_is_no_redeal_is_said_as_in_the_terminal() -> None:
+    script = """
+        const { whyNot } = await import(`${web}/hints.js`);
+        console.log(JSON.stringify(given.map(([view, redeals]) => whyNot(view, { has_waste: true, redeals }, "r"))));
+    """
+    cases = [(scenes.view_with("s"), 0), (scenes.view_with("s"), 1), (scenes.view_with("s", redeals=1), 1)]
+    said = [why_not(view, Board(redeals=redeals > 0), "r", None) for view, redeals in cases]
+    assert node(script, msgspec.to_builtins(cases)) == said
+    assert len(set(said)) == 3
 
 
 def test_a_card_that_is_played_glides_from_where_it_lay() -> None:
