@@ -139,7 +139,9 @@ def wants_to_race(model: Model, *, bots: bool = False) -> str:
         return ""
     is_over = now.phase == "over"
     asking = {info.seat for info in now.seats if (info.again if is_over else info.ready) and info.connected}
-    names = [clean_name(info.name or "") for info in now.opponents if info.seat in asking and (bots or info.bot is None)]
+    names = [clean_name(info.name or "") for info in now.opponents if info.seat in asking and info.bot is None]
+    house = [clean_name(info.name or "") for info in now.opponents if info.seat in asking and info.bot is not None and bots]
+    names += [f"{len(house)} house bots"] if len(house) > 1 else house
     if not names or now.seat in asking:
         return ""
     if is_over:

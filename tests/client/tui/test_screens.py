@@ -31,6 +31,7 @@ from client.tui.keymap import Command
 from client.tui.lobby.rules import LIST_WIDTH
 from client.tui.overlays import KEYS_WIDTH, help_lines, help_rows
 from client.tui.race.outcome import turning_point
+from client.tui.room import wants_to_race
 from client.tui.scene import Scene, scene_of
 from client.tui.start import UiSettings
 from client.tui.table.grid import grid_height, grid_width
@@ -399,6 +400,14 @@ def test_after_a_race_against_a_bot_on_ones_own_server_the_next_harder_one_is_na
     seats = (model.room.seats[0], replace(model.room.seats[1], bot=scenes.BOTS[raced].name, again=True))
     against = replace(model, room=replace(model.room, seats=seats))
     assert any(line.strip() == told for line in rows_of(Shown(lambda: against, replace(UI, own_server=own), 160_000)))
+
+
+def test_several_bots_that_would_race_again_are_counted() -> None:
+    model = scenes.over()
+    assert model.room is not None
+    bots = [scenes.seat(number, name, bot=name, again=True) for number, name in enumerate(("deep", "random", "deep"), 2)]
+    against = replace(model, room=replace(model.room, seats=(model.room.seats[0], replace(model.room.seats[1], again=True), *bots)))
+    assert wants_to_race(against, bots=True) == "Benedikt and 3 house bots would like a rematch."
 
 
 def test_of_many_seats_and_much_to_say_the_end_gives_way() -> None:
