@@ -76,8 +76,10 @@ def settings_with(palette: Palette | None = None, *, complain: Callable[[str], N
         usual = Usual()
         complain(str(error))
     used = palette or palette_used()
+    term = os.environ.get("TERM", "")
     # Most of its fonts have a sign for diamonds, and none for the other suits.
-    on_console = os.environ.get("TERM", "").startswith("linux")
+    on_console = term.startswith("linux")
+    has_none = term.endswith("-mono") or term in ("vt100", "vt102", "vt220")
     by_key = palette is None and any(usual.palette == each.name for each in PALETTES)
     return UiSettings(
         palette=usual.palette if by_key else used.name,
@@ -88,7 +90,7 @@ def settings_with(palette: Palette | None = None, *, complain: Callable[[str], N
         motion=usual.motion,
         bot=usual.bot,
         rules=usual.rules,
-        colours=1 if os.environ.get("NO_COLOR") else None,
+        colours=1 if os.environ.get("NO_COLOR") or has_none else None,
     )
 
 

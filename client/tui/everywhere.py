@@ -24,7 +24,7 @@ def done_everywhere(step: Step, command: Command) -> Step | None:
     settings = step.ui.settings
     match command:
         case Command.COLOURS if settings.colours == 1:
-            return step.but(note="Colours are off (NO_COLOR).")
+            return step.but(note="Colours are off (NO_COLOR, or TERM has none).")
         case Command.COLOURS:
             palette = next_palette(settings.palette, settings.own_palette)
             title = theme_for(palette, ascii_only=False, colours=256, own=settings.own_palette).palette.title

@@ -593,7 +593,7 @@ async def test_where_there_are_no_colours_the_key_for_them_says_so_and_changes_n
     settings = replace(DEFAULTS, colours=1)
     async with running(settings=settings) as run:
         await run.give("C")
-        assert run.screen.shows("Colours are off (NO_COLOR).")
+        assert run.screen.shows("Colours are off (NO_COLOR, or TERM has none).")
         await run.give("q")
     assert run.outcome is not None
     assert run.outcome.settings == settings

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from client.cli.looks import settings_with
 from client.cli.options import settings_of
 from client.cli.running import keep_looks, keep_usual
 from client.state.store import Model
@@ -180,3 +181,10 @@ def test_with_sixteen_colours_suits_marks_the_chosen_line_and_the_backs_of_cards
     for name in read:
         light, dark = sorted(map(luminance, roles[name]), reverse=True)
         assert (light + 0.05) / (dark + 0.05) > (4.5 if name in ("back", "back strong") else 2.5), (name, roles[name])
+
+
+@pytest.mark.parametrize(("term", "colours"), [("xterm-mono", 1), ("vt100", 1), ("vt220", 1), ("xterm-256color", None)])
+def test_a_terminal_without_colours_gets_none(monkeypatch: pytest.MonkeyPatch, term: str, colours: int | None) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", term)
+    assert settings_with().colours == colours
