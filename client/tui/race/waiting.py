@@ -304,8 +304,11 @@ def _facts(scene: Scene, room: RoomModel, width: int) -> list[Line]:
         glance.append(("strong", "no autoplay"))
     if options.deal is not None:
         glance.append(("strong", f"named deal: {clean_chat(options.deal)}"))
-    late = "" if room.hides_boards or room.is_private_run else f", boards {options.delay_s} s late for those who watch"
-    times = f"{options.countdown_s} s countdown, {options.grace_s} s of grace{late}."
+    between = "" if options.series.format == "single" else f", {options.series.grace_s} s between races"
+    # Where there is more to tell, all of it shall stand in one row.
+    watched = f", boards {options.delay_s} s late{'' if between else ' for those who watch'}"
+    late = "" if room.hides_boards or room.is_private_run else watched
+    times = f"{options.countdown_s} s countdown, {options.grace_s} s of grace{between}{late}."
     promise = f"The server's secret is fixed: SHA-256 {room.commitment[:8]} {room.commitment[8:16]} {room.commitment[16:24]}"
     faint = [*wrap_text(times, width), *(wrap_text(promise, width) if options.deal is None else [])]
     return [*_joined(glance, f" {scene.theme.glyphs.middle} ", width), *[[("faint", text)] for text in faint]]
