@@ -115,7 +115,7 @@ def palette_in(path: Path) -> Palette:
         with path.open(encoding="utf-8") as file:
             text = file.read(LONGEST_THEME)
         # Most files hold only a name.
-        return built_in(text) or _palette_of(text)
+        return built_in(text) or _palette_of(text, path.stem)
     except OSError as error:
         known = f" Built in are {', '.join(palette.name for palette in BUILT_IN)}." if isinstance(error, FileNotFoundError) else ""
         raise BadTheme(f"{path} cannot be read: {error.strerror}.{known}") from error
@@ -124,7 +124,7 @@ def palette_in(path: Path) -> Palette:
         raise BadTheme(f"{path} is not a theme: {why}.") from error
 
 
-def _palette_of(text: str) -> Palette:
+def _palette_of(text: str, file_name: str) -> Palette:
     from client.tui.drawing.theme_file import palette_of
 
-    return palette_of(text)
+    return palette_of(text, file_name)

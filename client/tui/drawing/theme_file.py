@@ -41,8 +41,8 @@ class NotATheme(ValueError):
     """The text is not a theme; str() says why, in one sentence."""
 
 
-def palette_of(text: str) -> Palette:
-    """The palette that a file describes."""
+def palette_of(text: str, file_name: str = "") -> Palette:
+    """The palette that a file describes. file_name: of a palette without a name, without its ending."""
     try:
         given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -53,7 +53,7 @@ def palette_of(text: str) -> Palette:
     base = built_in(given.get("base", "classic"))
     if base is None:
         raise NotATheme(f"base is one of {', '.join(names)}")
-    name = given.get("name")
+    name = given.get("name", file_name)
     if not isinstance(name, str) or not name or clean_name(name) != name or name in [*names, "none"]:
         raise NotATheme("it needs a name of its own, of at most 24 characters")
     changes = {key: _read(key, value, base) for key, value in given.items() if key not in ("name", "base")}

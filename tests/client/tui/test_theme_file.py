@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from client.cli.looks import settings_with
+from client.cli.looks import palette_in, settings_with
 from client.cli.options import settings_of
 from client.cli.running import keep_looks, keep_usual
 from client.state.store import Model
@@ -79,7 +79,7 @@ def test_commands_write_show_and_list_themes_and_refuse_what_is_none(tmp_path: P
     assert [line.split()[0] for line in listed] == ["classic", "four", "safe"]
     assert "colour-blind" in listed[2]
     file.write_text("felt = 1")
-    assert "is not a theme: it needs a name" in run(capsys, "play", "--theme", str(file)).sentence
+    assert "is not a theme: felt must be a colour" in run(capsys, "play", "--theme", str(file)).sentence
     assert "cannot be read" in run(capsys, "replay", "--text", "--theme", str(tmp_path / "no")).sentence
 
 
@@ -107,7 +107,7 @@ def test_a_theme_that_is_chosen_is_used_by_every_command_and_the_menu_until_anot
     assert run(capsys, "theme", "use", "four").status == 0
     assert (settings_of().palette, settings_of().own_palette) == ("four", None)
     (tmp_path / "new" / "theme").write_text("felt = 1")
-    assert "is not a theme: it needs a name" in run(capsys, "play").sentence
+    assert "is not a theme: felt must be a colour" in run(capsys, "play").sentence
     assert run(capsys, "theme", "use", "classic").status == 0
     assert settings_of().palette == "classic"
     assert "cannot be read" in run(capsys, "theme", "use", "none").sentence
@@ -188,3 +188,9 @@ def test_a_terminal_without_colours_gets_none(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", term)
     assert settings_with().colours == colours
+
+
+def test_a_theme_without_a_name_is_named_after_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "sea.toml"
+    file.write_text('felt = "#003355"\n')
+    assert palette_in(file).name == "sea"
