@@ -68,7 +68,8 @@ class Teller:
         scene = replace(scene, still=True)
         model, ui, room = scene.model, scene.ui, shown_room(scene)
         lines = [*self._new("notices", _notices(scene)), *self._new("search", _search(scene))]
-        lines += [*self._new("tournament", _tournament(scene)), *self._decided(scene)]
+        if not _awaits_tournament(scene):
+            lines += [*self._new("tournament", _tournament(scene)), *self._decided(scene)]
         if room is not None:
             seats = _seats(room, self._told.get("seats", {}))
             lines += [*self._new("room", _room(scene, room)), *self._new("seats", seats), *self._new("chat", _chat(room))]
@@ -175,6 +176,12 @@ def tournament_at(scene: Scene) -> TournamentModel | None:
     known = scene.model.tournaments.tournament(view_state.id) if scene.model.room is None and view_state is not None else None
     # What is told stays told: what stood there before one went to one's table would be taken for news.
     return known if known is not None and known.heard_at_ms >= scene.ui.followed.asked_ms else None
+
+
+def _awaits_tournament(scene: Scene) -> bool:
+    """Whether one is at a tournament, and does not know yet how it stands by now."""
+    view_state = scene.ui.tournament_view
+    return scene.model.room is None and view_state is not None and view_state.id is not None and tournament_at(scene) is None
 
 
 def _tournament(scene: Scene) -> News:
@@ -423,6 +430,7 @@ def hint_line(scene: Scene) -> str:
     if room is None:
         # Until the lobby is known, a race that was asked for may be on its way.
         is_coming = model.lobby is None or model.search is not None or ui.start is not None or ui.followed.ready_at_once
+        is_coming = is_coming or _awaits_tournament(scene)
         return "" if is_coming else "You are in no race now. quit ends this."
     if _says_ready(model) or _is_unscored(model):
         return ""

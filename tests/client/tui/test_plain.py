@@ -642,10 +642,12 @@ async def test_whoever_loses_the_last_table_of_a_round_away_from_it_hears_so_by_
         await typist.run.say(Left(code="HKTRWM", reason="called-off"))
         told = typist.heard()
         assert "Your table was closed." in told
-        assert not any("waiting for you" in line for line in told), "that was before"
+        assert not any("waiting for you" in line or "no race" in line for line in told), "that was before"
         await typist.run.say(over)
         told = typist.heard()
         assert told[-1].startswith("You lost your table by forfeit, by ruling. You are in.")
+        await typist.run.say(Lost("", retry_in_ms=1000), UP, scenes.welcome(), over)
+        assert typist.heard() == ["Not connected. Reconnecting...", told[-1]], "nothing is new at the tournament"
 
 
 @pytest.mark.usefixtures("mock_clock")
