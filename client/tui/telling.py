@@ -172,10 +172,11 @@ def _notices(scene: Scene) -> News:
 
 def tournament_at(scene: Scene) -> TournamentModel | None:
     """The tournament that one is at, and at none of its tables; None until it is known how it stands by now."""
-    view_state = scene.ui.tournament_view
+    view_state, followed = scene.ui.tournament_view, scene.ui.followed
     known = scene.model.tournaments.tournament(view_state.id) if scene.model.room is None and view_state is not None else None
     # What is told stays told: what stood there before one went to one's table would be taken for news.
-    return known if known is not None and known.heard_at_ms >= scene.ui.followed.asked_ms else None
+    is_news = known is not None and followed.tournament is not None and known.heard_at_ms >= followed.asked_ms
+    return known if is_news else None
 
 
 def _awaits_tournament(scene: Scene) -> bool:

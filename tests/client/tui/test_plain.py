@@ -22,7 +22,7 @@ from client.tui.scene import scene_of
 from client.tui.start import StartTournaments, UiSettings
 from client.tui.telling import WATCHING, Teller, score_line, table_lines, watched_lines
 from client.tui.tournament_view_state import TournamentView
-from client.tui.ui_state import Prompt, Question, Ui
+from client.tui.ui_state import Followed, Prompt, Question, Ui
 from protocol.cards import CARD_TEXT
 from protocol.client_messages import JoinRace, LeaveRace, Move, Ready, Rematch, Say, Stop
 from protocol.room_events import (
@@ -639,14 +639,17 @@ async def test_whoever_loses_the_last_table_of_a_round_away_from_it_hears_so_by_
         lost = TableResult(verdict="first", forfeit=True, ruled=True)
         over = tournaments.running(phase="between", phase_ms=20_000, tables=(replace(mine, result=lost, races=(lost,)), *others))
         await typist.run.later(60)
-        await typist.run.say(Left(code="HKTRWM", reason="called-off"))
+        await typist.run.say(Left(code="HKTRWM", reason="called-off"), scenes.lobby())
         told = typist.heard()
         assert "Your table was closed." in told
         assert not any("waiting for you" in line or "no race" in line for line in told), "that was before"
         await typist.run.say(over)
         told = typist.heard()
         assert told[-1].startswith("You lost your table by forfeit, by ruling. You are in.")
-        await typist.run.say(Lost("", retry_in_ms=1000), UP, scenes.welcome(), over)
+        await typist.run.say(Lost("", retry_in_ms=1000))
+        await typist.run.later(1)
+        await typist.run.say(UP, scenes.welcome(), scenes.lobby())
+        await typist.run.say(over)
         assert typist.heard() == ["Not connected. Reconnecting...", told[-1]], "nothing is new at the tournament"
 
 
@@ -672,7 +675,8 @@ async def test_a_director_by_lines_is_told_what_can_be_typed_and_an_n_too_many_p
 
 def test_a_decision_is_told_once_though_the_server_counts_fewer_than_it_tells() -> None:
     at = tournaments.running()
-    told = Telling(tournaments.at(at), tournament_view=TournamentView(tournaments.ID))
+    followed = Followed(tournament=(tournaments.ID, None))
+    told = Telling(tournaments.at(at), tournament_view=TournamentView(tournaments.ID), followed=followed)
     late = tournaments.decision(9, "pause", "Paused.", "Grace")
     assert [line for line in told.hear(replace(at, log=(*at.log, late))) if "Paused" in line] == ["Paused. (Grace)"]
     assert told.tell() == []
