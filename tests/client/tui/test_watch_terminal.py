@@ -98,6 +98,9 @@ def test_a_race_against_the_clock_is_kept_among_ones_best(tmp_path: Path) -> Non
     with terminal(tmp_path, "play", "--alone", "--name", "Ada") as screen:
         screen.wait_for("Ada (you)")
         screen.wait_until(clock_runs, what="that the clock runs")
+        # A race without a move is no try.
+        screen.type("s")
+        screen.wait_for("1 move")
         screen.type("K")
         screen.wait_for("Stop now? The cards you brought home count.")
         screen.type("y")
@@ -106,6 +109,8 @@ def test_a_race_against_the_clock_is_kept_among_ones_best(tmp_path: Path) -> Non
         screen.type("r")
         screen.wait_for("race 2")
         screen.wait_until(clock_runs, what="that the clock runs")
+        screen.type("s")
+        screen.wait_for("1 move")
         screen.type("K")
         screen.wait_for("Stop now? The cards you brought home count.")
         screen.type("y")
