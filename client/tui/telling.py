@@ -442,5 +442,6 @@ def hint_line(scene: Scene) -> str:
         told = waited_for(scene, room)
         return f"{told} {clean_name(room.code)}. {way_in}" if way_in else told
     if room.phase == "racing" and room.view is not None:
-        return situation(scene, room, model.board(room, room.view), WIDE)[1]
+        # A server may call its slots anything.
+        return clean_long(situation(scene, room, model.board(room, room.view), WIDE)[1])
     return ""

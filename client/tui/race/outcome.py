@@ -152,7 +152,7 @@ def large_headline(scene: Scene, room: RoomModel, width: int) -> Picture:
     seats, own = room.ended, room.seat
     if own is None or not 0 <= own < len(seats) or seats[own].place != 1:
         return EMPTY
-    if room.series is not None and room.series.over and room.series.seats[own].place != 1:
+    if room.series is not None and room.series.over and not any(seat.place == 1 for seat in room.series.seats[own : own + 1]):
         return EMPTY
     shared = sum(seat.place == 1 for seat in seats) > 1
     alone = "ALL HOME" if seats[own].state == "won" else ""

@@ -146,6 +146,8 @@ def check(picture: Picture, size: tuple[int, int]) -> None:
 @example(seed=621)
 @example(seed=79487)
 @example(seed=190410)
+@example(seed=189270)
+@example(seed=5000002)
 def test_whatever_a_server_sends_and_a_player_types_every_screen_is_drawn_within_the_terminal_and_can_be_left(seed: int) -> None:
     visitor = Visitor(random.Random(seed))
     visitor.visit()
