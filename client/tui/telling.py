@@ -431,8 +431,7 @@ def hint_line(scene: Scene) -> str:
     if room is None:
         # Until the lobby is known, a race that was asked for may be on its way.
         is_coming = model.lobby is None or model.search is not None or ui.start is not None or ui.followed.ready_at_once
-        is_coming = is_coming or _awaits_tournament(scene)
-        return "" if is_coming else "You are in no race now. quit ends this."
+        return "" if is_coming or _awaits_tournament(scene) else "You are in no race now. quit ends this."
     if _says_ready(model) or _is_unscored(model):
         return ""
     if done is not None and done.ended:

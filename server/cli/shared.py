@@ -39,7 +39,7 @@ def say(sentence: str) -> None:
 
 def fail(sentence: str, status: int = 1) -> NoReturn:
     """Say what is wrong on standard error, and end. `carpet` ends its sentences with a full stop, also where it has this one checked."""
-    stop = "." if program() != SERVER_PROGRAM and sentence[-1] not in ".?!" else ""
+    stop = "." if program() != SERVER_PROGRAM and not sentence.endswith((".", "?", "!")) else ""
     typer.echo(folded(f"{program()}: {_one_line(sentence)}{stop}", sys.stderr), err=True)
     raise typer.Exit(status)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +30,7 @@ from protocol.tournament_messages import (
     LeaveTournament,
     PauseTournament,
     RenameEntrant,
+    Tournament,
 )
 from protocol.tournaments import TableResult, TournamentOptions
 from tests.client import scenes
@@ -43,6 +46,33 @@ CREATE = CreateTournament(options=TournamentOptions(name="Open"), code=None)
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IdentityStore:
     monkeypatch.setenv("CARPET_HOME", str(tmp_path / "home"))
     return IdentityStore(tmp_path / "home")
+
+
+@asynccontextmanager
+async def annas_server(
+    store: IdentityStore, monkeypatch: pytest.MonkeyPatch, *replies: Tournament | Decided
+) -> AsyncIterator[list[object]]:
+    """A server that knows Anna, and answers so to what is asked in turn. Gives a list of what it is asked."""
+    store.keep(URL, Identity("anna", "token-1", "p1"))
+    asked: list[object] = []
+    async with FakeServer.running() as server, trio.open_nursery() as nursery:
+
+        async def answer() -> None:
+            line = await server.line()
+            who = await line.heard()
+            assert isinstance(who, WhoAmI)
+            await line.say(YouAre(player="p1", name="anna", ref=who.ref))
+            await line.greet(token="token-1")
+            for reply in replies:
+                heard = await line.heard()
+                assert isinstance(heard, FollowTournament | CorrectResult | RenameEntrant)
+                asked.append(heard)
+                await line.say(replace(reply, ref=heard.ref))
+
+        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
+        nursery.start_soon(answer)
+        yield asked
+        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("request_", [PauseTournament(id=ID), LeaveTournament(id=ID)])
@@ -142,52 +172,22 @@ async def test_after_a_draw_the_race_to_come_is_decided_unless_another_is_named_
     race: int,
     home: tuple[int, int] | None,
 ) -> None:
-    store.keep(URL, Identity("anna", "token-1", "p1"))
     drawn = TableResult(verdict="draw", first_home=9, second_home=9)
     before, now = (table(1, "p2", "p3", races=(drawn,), result=result) for result in (None, verdict))
-    decided = []
-    async with FakeServer.running() as server, trio.open_nursery() as nursery:
-
-        async def answer() -> None:
-            line = await server.line()
-            asked = await line.heard()
-            assert isinstance(asked, WhoAmI)
-            await line.say(YouAre(player="p1", name="anna", ref=asked.ref))
-            await line.greet(token="token-1")
-            for reply in (running(tables=(before,)), Decided(id=ID, number=1, ref=0), running(tables=(now,))):
-                heard = await line.heard()
-                assert isinstance(heard, FollowTournament | CorrectResult)
-                decided.extend([heard] if isinstance(heard, CorrectResult) else [])
-                await line.say(replace(reply, ref=heard.ref))
-
-        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
-        nursery.start_soon(answer)
+    replies = (running(tables=(before,)), Decided(id=ID, number=1, ref=0), running(tables=(now,)))
+    async with annas_server(store, monkeypatch, *replies) as asked:
         request = CorrectResult(id=ID, round=2, table=1, result=verdict)
         assert await correct(URL, request, race=named, cards=cards, name=None) == now
-        nursery.cancel_scope.cancel()
     wanted = replace(verdict, first_home=home[0], second_home=home[1]) if verdict is not None and home is not None else None
-    assert [(each.race, each.result) for each in decided] == [(race, wanted)]
+    assert [type(each) for each in asked] == [FollowTournament, CorrectResult, FollowTournament]
+    assert [(each.race, each.result) for each in asked if isinstance(each, CorrectResult)] == [(race, wanted)]
 
 
 async def test_whoever_is_renamed_and_then_not_in_the_tournament_any_more_is_called_as_was_decided(
     store: IdentityStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.keep(URL, Identity("anna", "token-1", "p1"))
-    async with FakeServer.running() as server, trio.open_nursery() as nursery:
-
-        async def answer() -> None:
-            line = await server.line()
-            asked = await line.heard()
-            assert isinstance(asked, WhoAmI)
-            await line.say(YouAre(player="p1", name="anna", ref=asked.ref))
-            await line.greet(token="token-1")
-            for reply in (told(), Decided(id=ID, number=1, ref=0), told(entrants=told().entrants[1:])):
-                heard = await line.heard()
-                assert isinstance(heard, FollowTournament | RenameEntrant)
-                await line.say(replace(reply, ref=heard.ref))
-
-        monkeypatch.setattr(sitting, "open_link", partial(open_link, dial=server.dial))
-        nursery.start_soon(answer)
+    replies = (told(), Decided(id=ID, number=1, ref=0), told(entrants=told().entrants[1:]))
+    async with annas_server(store, monkeypatch, *replies) as asked:
         first = told().entrants[0]
         assert await rename(URL, ID, first.id, "Berta", reason="", name=None) == (first.name, "Berta")
-        nursery.cancel_scope.cancel()
+    assert [type(each) for each in asked] == [FollowTournament, RenameEntrant, FollowTournament]

@@ -248,7 +248,7 @@ async def test_whoever_did_not_turn_up_is_not_given_the_same_opponent_again_at_o
         await ann.hear_of(WaitingMatch)
         for _ in range(3):
             since = trio.current_time()
-            house.matchmaker._no_shows = NoShows()  # he would have to wait for longer and longer
+            house.matchmaker._no_shows = NoShows()  # Bob would have to wait for longer and longer
             assert (await seek(bob)).waiting == 2
             await ann.hear_of(Room)
             assert APART_MS <= (trio.current_time() - since) * 1000 < APART_MS + 2_000
